@@ -35,7 +35,10 @@ export interface RunningGateway extends AsyncDisposable {
   stop(signal?: NodeJS.Signals): Promise<number>;
 }
 
-export async function gatewayHome(): Promise<GatewayHome> {
+/** @param env further variables for all commands, such as another store */
+export async function gatewayHome(
+  env: Readonly<Record<string, string>> = {},
+): Promise<GatewayHome> {
   const folder = await mkdtemp(join(tmpdir(), "idk-gateway-"));
   const path = (name: string): string => join(folder, name);
   const options = {
@@ -45,6 +48,7 @@ export async function gatewayHome(): Promise<GatewayHome> {
       HOME: folder,
       IDK_STORE: path("store"),
       IDK_IDENTITY: path("me.key"),
+      ...env,
     },
     stdin: "ignore",
   } as const;

@@ -29,12 +29,6 @@ const remove = (key: string, outcome: "done" | "unknown" = "done"): Operation =>
   outcome,
 });
 const read = (key: string, etag: string | undefined): Operation => ({ kind: "read", key, etag });
-const copy = (from: string, key: string, etag: string | undefined): Operation => ({
-  kind: "copy",
-  from,
-  key,
-  etag,
-});
 const list = (entries: Readonly<Record<string, string>>): Operation => ({
   kind: "list",
   prefix: "",
@@ -46,10 +40,21 @@ const callsOf = (given: readonly Given[]): Call<Operation>[] =>
 const FOREVER = Number.POSITIVE_INFINITY;
 
 const GOOD: readonly (readonly [string, readonly Given[]])[] = [
-  ["a read of what was written", [[0, 1, put("k", "a")], [2, 3, read("k", "a")]]],
+  [
+    "a read of what was written",
+    [
+      [0, 1, put("k", "a")],
+      [2, 3, read("k", "a")],
+    ],
+  ],
   [
     "reads on both sides of a write that they overlap",
-    [[0, 1, put("k", "a")], [2, 9, put("k", "b")], [3, 4, read("k", "a")], [5, 6, read("k", "b")]],
+    [
+      [0, 1, put("k", "a")],
+      [2, 9, put("k", "b")],
+      [3, 4, read("k", "a")],
+      [5, 6, read("k", "b")],
+    ],
   ],
   [
     "a write without an answer that happened, and one that did not",
@@ -62,7 +67,11 @@ const GOOD: readonly (readonly [string, readonly Given[]])[] = [
   ],
   [
     "a write without an answer that happened late",
-    [[0, FOREVER, put("k", "a", "unknown")], [1, 2, read("k", undefined)], [3, 4, read("k", "a")]],
+    [
+      [0, FOREVER, put("k", "a", "unknown")],
+      [1, 2, read("k", undefined)],
+      [3, 4, read("k", "a")],
+    ],
   ],
   [
     "one winner",
@@ -74,7 +83,11 @@ const GOOD: readonly (readonly [string, readonly Given[]])[] = [
   ],
   [
     "a deletion of nothing in the middle of a write",
-    [[0, 9, put("k", "a")], [0, 9, remove("k")], [10, 11, read("k", undefined)]],
+    [
+      [0, 9, put("k", "a")],
+      [0, 9, remove("k")],
+      [10, 11, read("k", undefined)],
+    ],
   ],
   [
     "If-Match that won, and one that lost to it",
@@ -88,30 +101,46 @@ const GOOD: readonly (readonly [string, readonly Given[]])[] = [
     ],
   ],
   [
-    "a copy of what the source had",
-    [
-      [0, 1, put("k", "a")],
-      [2, 9, put("k", "b")],
-      [2, 9, copy("k", "l", "a")],
-      [10, 11, read("l", "a")],
-    ],
-  ],
-  [
     "a listing between two writes",
-    [[0, 9, put("k", "a")], [0, 9, put("l", "b")], [0, 9, list({ l: "b" })]],
+    [
+      [0, 9, put("k", "a")],
+      [0, 9, put("l", "b")],
+      [0, 9, list({ l: "b" })],
+    ],
   ],
 ];
 
 const BAD: readonly (readonly [string, readonly Given[]])[] = [
-  ["a lost write", [[0, 1, put("k", "a")], [2, 3, read("k", undefined)]]],
+  [
+    "a lost write",
+    [
+      [0, 1, put("k", "a")],
+      [2, 3, read("k", undefined)],
+    ],
+  ],
   [
     "an old read",
-    [[0, 1, put("k", "a")], [2, 3, put("k", "b")], [4, 5, read("k", "a")]],
+    [
+      [0, 1, put("k", "a")],
+      [2, 3, put("k", "b")],
+      [4, 5, read("k", "a")],
+    ],
   ],
-  ["a read of what nobody wrote", [[0, 1, put("k", "a")], [0, 1, read("k", "x")]]],
+  [
+    "a read of what nobody wrote",
+    [
+      [0, 1, put("k", "a")],
+      [0, 1, read("k", "x")],
+    ],
+  ],
   [
     "reads that go back",
-    [[0, 1, put("k", "a")], [2, 9, put("k", "b")], [3, 4, read("k", "b")], [5, 6, read("k", "a")]],
+    [
+      [0, 1, put("k", "a")],
+      [2, 9, put("k", "b")],
+      [3, 4, read("k", "b")],
+      [5, 6, read("k", "a")],
+    ],
   ],
   [
     "a write without an answer that comes and goes",
@@ -124,13 +153,26 @@ const BAD: readonly (readonly [string, readonly Given[]])[] = [
   ],
   [
     "a write that took effect after its process was dead",
-    [[0, 5, put("k", "a", "unknown")], [6, 7, read("k", undefined)], [8, 9, read("k", "a")]],
+    [
+      [0, 5, put("k", "a", "unknown")],
+      [6, 7, read("k", undefined)],
+      [8, 9, read("k", "a")],
+    ],
   ],
   [
     "two winners",
-    [[0, 9, create("k", "a", "done")], [0, 9, create("k", "b", "done")]],
+    [
+      [0, 9, create("k", "a", "done")],
+      [0, 9, create("k", "b", "done")],
+    ],
   ],
-  ["a winner over what was there", [[0, 1, put("k", "a")], [2, 3, create("k", "b", "done")]]],
+  [
+    "a winner over what was there",
+    [
+      [0, 1, put("k", "a")],
+      [2, 3, create("k", "b", "done")],
+    ],
+  ],
   ["a loser to nobody", [[0, 1, create("k", "a", "condition-failed")]]],
   [
     "two that replaced the same",
@@ -142,15 +184,19 @@ const BAD: readonly (readonly [string, readonly Given[]])[] = [
   ],
   [
     "a deletion that was undone",
-    [[0, 1, put("k", "a")], [2, 3, remove("k")], [4, 5, read("k", "a")]],
-  ],
-  [
-    "a copy of what the source no longer had",
-    [[0, 1, put("k", "a")], [2, 3, put("k", "b")], [4, 5, copy("k", "l", "a")]],
+    [
+      [0, 1, put("k", "a")],
+      [2, 3, remove("k")],
+      [4, 5, read("k", "a")],
+    ],
   ],
   [
     "a listing that saw the later write and not the earlier one",
-    [[0, 1, put("k", "a")], [2, 9, put("l", "b")], [2, 9, list({ l: "b" })]],
+    [
+      [0, 1, put("k", "a")],
+      [2, 9, put("l", "b")],
+      [2, 9, list({ l: "b" })],
+    ],
   ],
   [
     "listings that saw two writes in different orders",
@@ -172,13 +218,21 @@ test.each(BAD)("refuses %s", (_, given) => {
 });
 
 test("knows what there was before", () => {
-  const before: Objects = new Map([["k", "a"], ["l", "b"]]);
+  const before: Objects = new Map([
+    ["k", "a"],
+    ["l", "b"],
+  ]);
   expect(violationOf(callsOf([[0, 1, list({ k: "a", l: "b" })]]), before)).toBeUndefined();
   expect(violationOf(callsOf([[0, 1, list({ k: "a" })]]), before)).toBeString();
 });
 
 test("names what cannot be", () => {
-  const violation = violationOf(callsOf([[0, 1, put("k", "a")], [2, 3, read("k", undefined)]]));
+  const violation = violationOf(
+    callsOf([
+      [0, 1, put("k", "a")],
+      [2, 3, read("k", undefined)],
+    ]),
+  );
   expect(violation).toContain("at last there was k,a");
   expect(violation).toContain('2.0 to 3.0: {"kind":"read","key":"k"}');
 });
@@ -196,7 +250,7 @@ describe("random histories", () => {
 
   /** What a correct store answers, and what happens to it. */
   function execute(state: Map<string, string>, random: Random): Operation {
-    const [key, other] = [["k", "l"][random(2)]!, ["k", "l"][random(2)]!];
+    const key = ["k", "l"][random(2)]!;
     const etag = ["a", "b", "c"][random(3)]!;
     const present = state.get(key);
     switch (random(8)) {
@@ -222,14 +276,10 @@ describe("random histories", () => {
           return put(key, etag, "unknown");
         }
         return remove(key, "unknown");
-      case 6: {
-        const source = state.get(other);
-        if (source === undefined) return copy(other, key, undefined);
-        state.set(key, source);
-        return copy(other, key, source);
-      }
+      case 6:
+        return read(key, present);
       default:
-        return random(2) === 0 ? read(key, present) : list(Object.fromEntries(state));
+        return list(Object.fromEntries(state));
     }
   }
 
@@ -265,8 +315,7 @@ describe("random histories", () => {
           read(key, ["a", "b", undefined][random(3)]),
           create(key, "c", "done"),
           list({ [key]: "a" }),
-          copy("k", "l", "b"),
-        ][random(4)]!,
+        ][random(3)]!,
       };
       const isAccepted = violationOf(changed) === undefined;
       expect([seed, isAccepted]).toEqual([seed, hasOrder(new Map(), changed)]);
@@ -296,18 +345,12 @@ describe("random histories", () => {
       new Map([...state, [key, etag]]);
     const without = (key: string): ReadonlyMap<string, string> =>
       new Map([...state].filter(([other]) => other !== key));
-    if (operation.kind === "read") return state.get(operation.key) === operation.etag ? [state] : [];
+    if (operation.kind === "read")
+      return state.get(operation.key) === operation.etag ? [state] : [];
     if (operation.kind === "list") {
       const text = (entries: ReadonlyMap<string, string>): string =>
         JSON.stringify([...entries].toSorted());
       return text(state) === text(operation.entries) ? [state] : [];
-    }
-    if (operation.kind === "copy") {
-      const source = state.get(operation.from);
-      if (operation.etag !== undefined) {
-        return source === operation.etag ? [set(operation.key, source)] : [];
-      }
-      return source === undefined ? [state] : [state, set(operation.key, source)];
     }
     if (operation.kind === "delete") {
       const deleted = without(operation.key);

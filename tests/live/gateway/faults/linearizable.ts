@@ -21,6 +21,8 @@ export interface Model<State, Operation> {
   name(state: State): string;
   /** Whether an operation with its outcome changes no state at all. */
   changesNothing(operation: Operation): boolean;
+  /** Whether it may not have happened, because nobody was told its outcome. */
+  isOptional(operation: Operation): boolean;
 }
 
 /** How far an order was found. */
@@ -31,11 +33,16 @@ export interface Outcome<State, Operation> {
   readonly state: State;
 }
 
+/** An order so far. Calls are numbers of those that happened, and of optional ones, each by their start. */
 interface Configuration<State> {
-  /** All calls before this one are done. */
+  /** All that happened before this one are in it. */
   readonly base: number;
-  /** Calls after it that are done, in ascending order. */
+  /** Those after it that are in it, in ascending order. */
   readonly done: readonly number[];
+  /** Optional ones that are in it, and could still be. In ascending order. */
+  readonly taken: readonly number[];
+  /** The latest start of all that are in it. */
+  readonly latest: number;
   readonly state: State;
 }
 
@@ -47,68 +54,103 @@ export function findOrder<State, Operation>(
   limit = 2_000_000,
 ): Outcome<State, Operation> {
   const sorted = calls.toSorted((a, b) => a.start - b.start);
+  const certain = sorted.filter(({ operation }) => !model.isOptional(operation));
+  const optional = sorted.filter(({ operation }) => model.isOptional(operation));
   const visited = new Set<string>();
-  const stack: Configuration<State>[] = [{ base: 0, done: [], state: initial }];
+  const begin = { base: 0, done: [], taken: [], latest: Number.NEGATIVE_INFINITY, state: initial };
+  const stack: Configuration<State>[] = [begin];
   let longest = { length: -1, stuck: [] as readonly Call<Operation>[], state: initial };
-  let steps = 0;
   for (let at = stack.pop(); at !== undefined; at = stack.pop()) {
-    const { base, done, state } = at;
-    if (base === sorted.length) return { isLinearizable: true, stuck: [], state };
-    const name = `${base} ${done.join(",")} ${model.name(state)}`;
+    const { base, done, taken, latest, state } = at;
+    if (base === certain.length) return { isLinearizable: true, stuck: [], state };
+    const name = `${base} ${done.join(",")} ${taken.join(",")} ${latest} ${model.name(state)}`;
     if (visited.has(name)) continue;
     visited.add(name);
-    steps += 1;
-    if (steps > limit) throw new Error(`no order was found in ${limit} steps`);
-    const candidates = candidatesOf(sorted, base, done);
+    if (visited.size > limit) throw new Error(`no order was found in ${limit} steps`);
+    const { candidates, firstEnd } = candidatesOf(certain, base, done);
     if (base + done.length > longest.length) {
-      const stuck = candidates.map((index) => sorted[index]!);
+      const stuck = candidates.map((index) => certain[index]!);
       longest = { length: base + done.length, stuck, state };
     }
-    stack.push(...following(model, sorted, at, candidates));
+    // The last one is tried first.
+    stack.push(
+      ...withOptional(model, optional, at, firstEnd),
+      ...withCertain(model, certain, optional, at, candidates),
+    );
   }
   return { isLinearizable: false, ...longest };
 }
 
-/** The calls that may be next: they began before any of those that are not done had ended. */
+/** The calls that may be next: they began before any of those that are left had ended. */
 function candidatesOf<Operation>(
-  sorted: readonly Call<Operation>[],
+  certain: readonly Call<Operation>[],
   base: number,
   done: readonly number[],
-): readonly number[] {
+): { readonly candidates: readonly number[]; readonly firstEnd: number } {
   const isDone = new Set(done);
   const candidates: number[] = [];
   let firstEnd = Number.POSITIVE_INFINITY;
-  for (let index = base; index < sorted.length; index += 1) {
-    const { start, end } = sorted[index]!;
+  for (let index = base; index < certain.length; index += 1) {
+    const { start, end } = certain[index]!;
     if (start > firstEnd) break;
     if (isDone.has(index)) continue;
     candidates.push(index);
     firstEnd = Math.min(firstEnd, end);
   }
-  return candidates;
+  return { candidates, firstEnd };
 }
 
-/** The configurations after one more call, the most promising one last. */
-function following<State, Operation>(
+/** The orders with one more call that happened. */
+function withCertain<State, Operation>(
   model: Model<State, Operation>,
-  sorted: readonly Call<Operation>[],
-  { base, done, state }: Configuration<State>,
+  certain: readonly Call<Operation>[],
+  optional: readonly Call<Operation>[],
+  { base, done, taken, latest, state }: Configuration<State>,
   candidates: readonly number[],
 ): readonly Configuration<State>[] {
   const found: { readonly end: number; readonly configuration: Configuration<State> }[] = [];
   for (const index of candidates) {
-    const { operation, end } = sorted[index]!;
-    const states = model.next(state, operation);
-    const after = (next: State): Configuration<State> => ({
-      ...withDone(base, done, index),
-      state: next,
-    });
-    // If any order is one, so is that in which what changes nothing comes as soon as it can.
-    const [only] = states;
-    if (only !== undefined && model.changesNothing(operation)) return [after(only)];
-    for (const next of states) found.push({ end, configuration: after(next) });
+    const { operation, start, end } = certain[index]!;
+    const now = Math.max(latest, start);
+    for (const next of model.next(state, operation)) {
+      const configuration = {
+        ...withDone(base, done, index),
+        // What has ended by then cannot follow any more, in it or not.
+        taken: now === latest ? taken : taken.filter((other) => optional[other]!.end >= now),
+        latest: now,
+        state: next,
+      };
+      // If any order is one, so is that in which what changes nothing comes as soon as it can, unless
+      // it is too late then for something else.
+      const expires = optional.some((call) => call.end >= latest && call.end < now);
+      if (model.changesNothing(operation) && !expires) return [configuration];
+      found.push({ end, configuration });
+    }
   }
   return found.toSorted((a, b) => b.end - a.end).map(({ configuration }) => configuration);
+}
+
+/** The orders with one more call that may not have happened. */
+function withOptional<State, Operation>(
+  model: Model<State, Operation>,
+  optional: readonly Call<Operation>[],
+  { base, done, taken, latest, state }: Configuration<State>,
+  firstEnd: number,
+): readonly Configuration<State>[] {
+  const name = model.name(state);
+  const found: Configuration<State>[] = [];
+  for (const [index, { operation, start, end }] of optional.entries()) {
+    if (start > firstEnd) break;
+    if (end < latest || taken.includes(index)) continue;
+    const now = Math.max(latest, start);
+    for (const next of model.next(state, operation)) {
+      if (model.name(next) === name) continue;
+      const all = [...taken, index].filter((other) => optional[other]!.end >= now);
+      all.sort((a, b) => a - b);
+      found.push({ base, done, taken: all, latest: now, state: next });
+    }
+  }
+  return found;
 }
 
 function withDone(

@@ -7,13 +7,13 @@ export type Objects = ReadonlyMap<string, string>;
 /** The condition of a write: `*` for If-None-Match, or the ETag of If-Match. */
 export type WriteCondition = { readonly ifNoneMatch: "*" } | { readonly ifMatch: string };
 
-/** What came of a write. `unknown`: there was no answer, or one that leaves it open. */
+/** What came of a write. `unknown`: no answer, or one that leaves it open. */
 export type WriteOutcome = "done" | "condition-failed" | "no-object" | "unknown";
 
 /** A request, with what its client was told. Each takes effect at one moment, or not at all. */
 export type Operation =
   | {
-      /** PutObject, and CompleteMultipartUpload. */
+      /** PutObject, CompleteMultipartUpload, and CopyObject, which has read its source before. */
       readonly kind: "put";
       readonly key: string;
       readonly etag: string;
@@ -34,13 +34,6 @@ export type Operation =
       readonly etag: string | undefined;
     }
   | {
-      readonly kind: "copy";
-      readonly from: string;
-      readonly key: string;
-      /** That of the answer; undefined if there was none, so that it is unknown. */
-      readonly etag: string | undefined;
-    }
-  | {
       /** All keys with a prefix, in one page. */
       readonly kind: "list";
       readonly prefix: string;
@@ -52,22 +45,27 @@ const model: Model<Objects, Operation> = {
   changesNothing: (operation) =>
     operation.kind === "read" ||
     operation.kind === "list" ||
-    (operation.kind !== "copy" && !["done", "unknown"].includes(operation.outcome)),
+    !["done", "unknown"].includes(operation.outcome),
+  isOptional: (operation) => "outcome" in operation && operation.outcome === "unknown",
   next: (state, operation) => {
     switch (operation.kind) {
       case "read":
         return state.get(operation.key) === operation.etag ? [state] : [];
       case "list":
         return isEqual(startingWith(state, operation.prefix), operation.entries) ? [state] : [];
-      case "copy":
-        return copied(state, operation);
       case "delete": {
         const { key, ifMatch, outcome } = operation;
         const condition = ifMatch === undefined ? undefined : { ifMatch };
         return written(state, key, undefined, condition, outcome);
       }
       case "put":
-        return written(state, operation.key, operation.etag, operation.condition, operation.outcome);
+        return written(
+          state,
+          operation.key,
+          operation.etag,
+          operation.condition,
+          operation.outcome,
+        );
       default:
         return operation satisfies never;
     }
@@ -87,7 +85,7 @@ function written(
     if (outcome !== actual) return [];
     return [actual === "done" ? withKey(state, key, etag) : state];
   }
-  return actual === "done" ? [state, withKey(state, key, etag)] : [state];
+  return actual === "done" ? [withKey(state, key, etag)] : [];
 }
 
 function conditionOutcome(
@@ -98,15 +96,6 @@ function conditionOutcome(
   if ("ifNoneMatch" in condition) return present === undefined ? "done" : "condition-failed";
   if (present === undefined) return "no-object";
   return present === condition.ifMatch ? "done" : "condition-failed";
-}
-
-function copied(
-  state: Objects,
-  { from, key, etag }: Extract<Operation, { readonly kind: "copy" }>,
-): readonly Objects[] {
-  const source = state.get(from);
-  if (etag === undefined) return source === undefined ? [state] : [state, withKey(state, key, source)];
-  return source === etag ? [withKey(state, key, etag)] : [];
 }
 
 function withKey(state: Objects, key: string, etag: string | undefined): Objects {
@@ -125,8 +114,8 @@ function isEqual(a: Objects, b: Objects): boolean {
 }
 
 /**
- * Why a history is not one of S3, or undefined if it is. Keys that no copy or listing connects are checked
- * each by itself.
+ * Why a history is not one of S3, or undefined if it is. Keys that no listing connects are checked each
+ * by itself.
  *
  * @param initial what there is before the first request
  */
@@ -142,7 +131,9 @@ export function violationOf(
       `no order of ${calls.length} requests explains their outcomes; at last there was ${model.name(state) || "nothing"}, and none of these could be next:`,
       ...stuck.map(lineOf),
       "the requests of these keys before:",
-      ...calls.filter(({ start: at }) => at <= Math.max(...stuck.map(({ end }) => end))).map(lineOf),
+      ...calls
+        .filter(({ start: at }) => at <= Math.max(...stuck.map(({ end }) => end)))
+        .map(lineOf),
     ];
     return lines.join("\n");
   }
@@ -162,10 +153,7 @@ interface Component {
 }
 
 /** Groups of keys that requests connect, with their requests. */
-function components(
-  history: readonly Call<Operation>[],
-  initial: Objects,
-): readonly Component[] {
+function components(history: readonly Call<Operation>[], initial: Objects): readonly Component[] {
   const keys = new Set(initial.keys());
   for (const { operation } of history) for (const key of namedKeys(operation)) keys.add(key);
   const parent = new Map([...keys].map((key) => [key, key]));
@@ -196,6 +184,5 @@ function components(
 }
 
 function namedKeys(operation: Operation): readonly string[] {
-  if (operation.kind === "list") return [...operation.entries.keys()];
-  return operation.kind === "copy" ? [operation.from, operation.key] : [operation.key];
+  return operation.kind === "list" ? [...operation.entries.keys()] : [operation.key];
 }
