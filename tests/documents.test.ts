@@ -24,7 +24,7 @@ const documents = (await Array.fromAsync(new Bun.Glob("**/*.md").scan({ cwd: roo
 
 /**
  * The info strings of each document whose blocks the tests below, readme.test.ts,
- * backup-guide.test.ts or packages/release-documents.test.ts run.
+ * backup-guide.test.ts, live/gateway/guide.test.ts or packages/release-documents.test.ts run.
  */
 const RUN: Readonly<Record<string, readonly string[]>> = {
   "CONTRIBUTING.md": ["ts"],
@@ -33,6 +33,15 @@ const RUN: Readonly<Record<string, readonly string[]>> = {
   "docs/backup.md": ["crontab", "ini", "sh", "sh python", "sh revoke", "xml"],
   "docs/cli.md": ["sh", "sh minio"],
   "docs/configuration.md": ["toml"],
+  "docs/gateway.md": [
+    "sh client",
+    "sh drill",
+    "sh serve",
+    "sh setup",
+    "sh snapshot",
+    "sh write-only",
+    "toml",
+  ],
   "docs/install.md": ["sh verify"],
   "docs/library.md": ["cts", "cts require", "ts"],
   "docs/recipes.md": ["sh", "sh python", "ts browser", "ts server"],
