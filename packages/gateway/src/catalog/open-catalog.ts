@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { Catalog, Deleted } from "./catalog.ts";
+import { createContentsCache } from "./contents-cache.ts";
 import type { Database } from "./database/database.ts";
 import { batches } from "./database/port.ts";
 import { openPostgres } from "./database/postgres.ts";
@@ -44,6 +45,7 @@ export async function openCatalog(
 export async function createCatalog(database: Database): Promise<Catalog> {
   const { dialect, read, query, write } = database;
   await write("beginLineage", randomUUID());
+  const contents = createContentsCache();
   return {
     nextSeq: () => database.nextSeq(),
 
@@ -55,7 +57,7 @@ export async function createCatalog(database: Database): Promise<Catalog> {
     listBuckets: (options = {}) => query(() => listBuckets(options)),
 
     findObject: (bucket, key) => query(() => findObject(bucket, key)),
-    openObject: (bucket, key) => read(() => openObject(bucket, key)),
+    openObject: (bucket, key) => read(() => openObject(bucket, key, contents)),
     listObjectParts: (object, after, limit) => read(() => listObjectParts(object, after, limit)),
     setTags: (object, tags) => write("setTags", object, tags),
 

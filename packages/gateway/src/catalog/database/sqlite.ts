@@ -83,6 +83,14 @@ export async function openSqlite(
     query: async (plan) => attempt(() => drive(plan(), read)),
     read: async (plan) =>
       attempt(() => {
+        // One statement sees one moment. Only if there are more, all run in a transaction.
+        const alone = plan();
+        const first = alone.next();
+        if (first.done === true) return first.value;
+        if (first.value.length === 1) {
+          const next = alone.next(first.value.map(read));
+          if (next.done === true) return next.value;
+        }
         reader.run("BEGIN");
         try {
           return drive(plan(), read);

@@ -30,6 +30,7 @@ import {
   settleClaim,
 } from "./key-state.ts";
 import { insertWrite, selectWrite } from "./writes.ts";
+import type { ContentsCache } from "../contents-cache.ts";
 import type { Key, OpenedObject, Part, PlacedRoot, Seq, StoredObject, Time } from "../records.ts";
 
 const FIND = `SELECT ${OBJECT_COLUMNS} FROM objects WHERE bucket = ? AND key = ?`;
@@ -39,11 +40,20 @@ export function* findObject(bucket: Seq, key: Key): Plan<StoredObject | undefine
   return row && toObject(row);
 }
 
-export function* openObject(bucket: Seq, key: Key): Plan<OpenedObject | undefined> {
+export function* openObject(
+  bucket: Seq,
+  key: Key,
+  cache: ContentsCache,
+): Plan<OpenedObject | undefined> {
   const [row] = yield* rows(FIND, bucket, key);
   if (row === undefined) return undefined;
-  const owner = ownerOf(row);
-  return { object: toObject(row), contents: owner === undefined ? [] : yield* readContents(owner) };
+  const [object, owner] = [toObject(row), ownerOf(row)];
+  if (owner === undefined) return { object, contents: [] };
+  const kept = cache.find(owner);
+  if (kept !== undefined) return { object, contents: kept };
+  const contents = yield* readContents(owner);
+  cache.keep(owner, contents);
+  return { object, contents };
 }
 
 /** All content roots of an object or upload. */

@@ -13,6 +13,7 @@ import {
   part,
   put,
   putManifest,
+  putOf,
   root,
   using,
   type OpenFixture,
@@ -287,7 +288,12 @@ export function uploadBehaviour(open: OpenFixture): void {
       const object = inline(first + 20_000, { kind: "manifest" });
       const complete = { upload, object, parts, now: NOW };
       expect((await catalog.completeUpload(complete)).outcome).toBe("stored");
-      expect((await catalog.openObject(bucket.id, KEY))?.contents).toEqual(opened.contents);
+      const { contents } = (await catalog.openObject(bucket.id, KEY))!;
+      expect(contents).toEqual(opened.contents);
+      // Each range of it that is read opens it again.
+      expect((await catalog.openObject(bucket.id, KEY))?.contents).toBe(contents);
+      await catalog.commitPut(putOf(bucket, "key", inline(first + 30_000)));
+      expect((await catalog.openObject(bucket.id, KEY))?.contents).toEqual([]);
       await catalog.deleteObject(bucket.id, KEY, { now: NOW });
     }),
     60_000,
