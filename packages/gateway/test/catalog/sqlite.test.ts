@@ -2,6 +2,7 @@ import { Database } from "bun:sqlite";
 import { describe, expect, test } from "bun:test";
 import { stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { close, runGroup } from "../../src/catalog/database/sqlite-worker.ts";
 import { openCatalog } from "../../src/catalog/open-catalog.ts";
 import { catalogBehaviour } from "./behaviour/behaviour.ts";
 import { bytes, inline, put, putOf, root, using, failureOf } from "./behaviour/fixture.ts";
@@ -158,6 +159,19 @@ describe("catalog in SQLite", () => {
       }
       expect(longest).toBeLessThan((performance.now() - began) / 3);
       expect((await putting).outcome).toBe("stored");
+    }),
+  );
+
+  test(
+    "a thread opens the catalog with its first group, and again if that failed",
+    using(openSqliteFixture, async ({ path, catalog }) => {
+      const jobs = [{ type: "take", row: undefined }] as const;
+      const failed = await runGroup({ path: "/nowhere/catalog", jobs });
+      expect(failed).toMatchObject([{ code: "unavailable" }]);
+      const [taken] = (await runGroup({ path, jobs })) as [{ value: number }];
+      expect(taken.value).toBeGreaterThan(0);
+      expect(await catalog.nextSeq()).toBeGreaterThan(taken.value);
+      await close();
     }),
   );
 
