@@ -118,6 +118,7 @@ lane_portable() {
 # The gateway over its catalogs and stores; the clients that talk to it are in `live`.
 lane_gateway() {
   step "Servers" start_servers minio postgres
+  step "Programs" ensure_programs openssl
   processes=3 step "Gateway" bun_tests gateway packages/gateway
 }
 

@@ -256,11 +256,15 @@ describe("DeleteObjects", () => {
     const { text } = await remove(
       `<Delete><Object><Key>right</Key><ETag>${ETAG}</ETag></Object>` +
         `<Object><Key>wrong</Key><ETag>"other"</ETag></Object>` +
+        "<Object><Key>wrong</Key><Size>9</Size></Object>" +
+        "<Object><Key>wrong</Key><LastModifiedTime>Wed, 31 Dec 2025 00:00:00 GMT</LastModifiedTime></Object>" +
         `<Object><Key>${long}</Key></Object>` +
         `<Object><Key>wrong</Key><VersionId>1</VersionId></Object></Delete>`,
     );
-    expect(elementsOf(text, "Key")).toEqual(["right", "wrong", long, "wrong"]);
+    expect(elementsOf(text, "Key")).toEqual(["right", "wrong", "wrong", "wrong", long, "wrong"]);
     expect(elementsOf(text, "Code")).toEqual([
+      "PreconditionFailed",
+      "PreconditionFailed",
       "PreconditionFailed",
       "KeyTooLongError",
       "NoSuchVersion",
