@@ -209,6 +209,18 @@ const FAULTS: readonly Fault[] = [
     red: [/: nothing changed: .*time .* missed/],
   },
   {
+    title: "a gateway that reads each small object twice",
+    patches: ["gateway-gets-twice"],
+    run: GATEWAY,
+    red: [/: GET of 1 MiB: requests to the store missed: 2, at most 1/],
+  },
+  {
+    title: "50 ms more in each PUT to a gateway",
+    patches: ["gateway-put-50-ms"],
+    run: GATEWAY,
+    red: [/: 4 KiB PUT: rate to that of the store itself missed/],
+  },
+  {
     title: "a deep verify that reads one chunk",
     patches: ["verify-reads-one-chunk"],
     run: THREADS,

@@ -3,6 +3,7 @@
  * boto3, small requests, listings, memory under many streams, and requests to the store.
  */
 import { join } from "node:path";
+import { formatIdentity, generateIdentity } from "@idk/storage";
 import { withFolder } from "../../harness/files.ts";
 import { publishedCommand } from "../../harness/processes.ts";
 import { type Findings, together } from "../../harness/results.ts";
@@ -27,7 +28,7 @@ interface Scale {
 }
 
 const QUICK: Scale = { sizes: [1e6], keys: 1100, streamSize: 1e6 };
-const SECONDS: Scale = { sizes: [10e6, 100e6], keys: 2000, streamSize: 8e6 };
+const SECONDS: Scale = { sizes: [10e6, 50e6], keys: 2000, streamSize: 8e6 };
 const MINUTES: Scale = {
   sizes: [10e6, 50e6, 100e6, 500e6],
   keys: 100_000,
@@ -61,8 +62,9 @@ async function withGateways(
   work: (scratch: Scratch, program: Program) => Promise<readonly Findings[]>,
 ): Promise<Findings> {
   const script = await publishedCommand();
+  const identity = formatIdentity(await generateIdentity());
   const found = await withScratch(store, suite, (scratch) =>
-    withFolder((folder) => work(scratch, { script, folder })),
+    withFolder((folder) => work(scratch, { script, folder, identity })),
   );
   return together(found);
 }

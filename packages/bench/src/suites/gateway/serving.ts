@@ -2,7 +2,6 @@
 import { randomBytes } from "node:crypto";
 import { mkdir, mkdtemp, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { formatIdentity, generateIdentity } from "@idk/storage";
 import { isolatedUserFolders } from "../../harness/files.ts";
 import { RUNTIME_FLAGS } from "../../harness/processes.ts";
 import { bareS3 } from "../../object-store/bare-s3.ts";
@@ -22,6 +21,8 @@ export interface Program {
   readonly script: string;
   /** For keys, and for what gateways write. */
   readonly folder: string;
+  /** Of all gateways, as text: a store belongs to one. */
+  readonly identity: string;
 }
 
 export interface ServeOptions extends Program {
@@ -44,11 +45,10 @@ export const BELOW = "s3";
  * @throws Error with its messages if it ends before it serves; the signal's reason
  */
 export async function serve(options: ServeOptions): Promise<Served> {
-  const { script, store, catalog, signal } = options;
+  const { script, identity, store, catalog, signal } = options;
   const home = await mkdtemp(join(options.folder, "gateway-"));
   const path = (name: string): string => join(home, name);
   const keys = { accessKeyId: "BENCH", secretAccessKey: randomBytes(20).toString("hex") };
-  const identity = formatIdentity(await generateIdentity());
   await mkdir(path("user"));
   await writeFile(path("idk.key"), `${identity}\n`, { mode: 0o600 });
   const credentials = `[keys.${keys.accessKeyId}]\nsecret = "${keys.secretAccessKey}"\n`;

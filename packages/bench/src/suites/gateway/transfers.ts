@@ -17,11 +17,14 @@ import type { Sides } from "./sides.ts";
 const SCRIPT = join(import.meta.dirname, "boto3-transfers.py");
 const WAYS = ["up", "down"] as const;
 
+/** Bytes of contents beside which what each transfer costs once does not count. */
+const LARGE = 500e6;
+
 /** The least share of the rate of the store itself. Client, gateway and store share the cores. */
-const SHARE: Readonly<Record<(typeof WAYS)[number], Bound>> = {
-  up: { least: 0.45 },
-  down: { least: 0.25 },
-};
+function shareOf(way: (typeof WAYS)[number], size: number): Bound {
+  const goal = way === "up" ? 0.45 : 0.25;
+  return size >= LARGE ? { least: goal } : { least: goal - 0.1, goal };
+}
 
 /** @param below where the gateway keeps its blobs */
 export function transfers(
@@ -57,7 +60,7 @@ export function transfers(
         const sideOf = (who: string) => of(labelsFor(size)(`${way}, ${who}`).name);
         const ratio = { of: sideOf("direct"), to: sideOf("gateway") };
         const name = `${way} ${sizeName(size)}: rate to that of the store itself`;
-        const target = ratioTarget(name, ratio, SHARE[way], random);
+        const target = ratioTarget(name, ratio, shareOf(way, size), random);
         return unlessBusy(target, median(loads) > BUSY);
       }),
     ),
