@@ -130,27 +130,35 @@ function withCertain<State, Operation>(
   return found.toSorted((a, b) => b.end - a.end).map(({ configuration }) => configuration);
 }
 
-/** The orders with one more call that may not have happened. */
+/**
+ * The orders with one more call that may not have happened. Of those that have begun and lead to the same
+ * state, only the one that ends first: the others can still follow for longer.
+ */
 function withOptional<State, Operation>(
   model: Model<State, Operation>,
   optional: readonly Call<Operation>[],
   { base, done, taken, latest, state }: Configuration<State>,
   firstEnd: number,
 ): readonly Configuration<State>[] {
-  const name = model.name(state);
-  const found: Configuration<State>[] = [];
+  const present = model.name(state);
+  const found = new Map<string, { readonly index: number; readonly next: State }>();
   for (const [index, { operation, start, end }] of optional.entries()) {
     if (start > firstEnd) break;
     if (end < latest || taken.includes(index)) continue;
-    const now = Math.max(latest, start);
     for (const next of model.next(state, operation)) {
-      if (model.name(next) === name) continue;
-      const all = [...taken, index].filter((other) => optional[other]!.end >= now);
-      all.sort((a, b) => a - b);
-      found.push({ base, done, taken: all, latest: now, state: next });
+      const name = model.name(next);
+      if (name === present) continue;
+      const group = start > latest ? `${index} ${name}` : name;
+      const other = found.get(group);
+      if (other === undefined || optional[other.index]!.end > end)
+        found.set(group, { index, next });
     }
   }
-  return found;
+  return [...found.values()].map(({ index, next }) => {
+    const now = Math.max(latest, optional[index]!.start);
+    const all = [...taken, index].filter((other) => optional[other]!.end >= now);
+    return { base, done, taken: all.toSorted((a, b) => a - b), latest: now, state: next };
+  });
 }
 
 function withDone(

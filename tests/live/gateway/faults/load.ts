@@ -62,20 +62,16 @@ async function runClient(load: Load): Promise<void> {
   while (!load.isOver) {
     const group = oneOf(load.groups);
     const key = oneOf(keysOf(group));
-    const isGone = (await step(load, group, key, seen)) === "gone";
-    // A gateway that is killed does not come back to its clients; one that is stalled does.
-    if (isGone) await Bun.sleep(5);
+    await step(load, group, key, seen);
   }
 }
-
-type Step = "gone" | undefined;
 
 async function step(
   load: Load,
   group: string,
   key: string,
   seen: Map<string, string>,
-): Promise<Step> {
+): Promise<void> {
   const chosen = random(100);
   if (chosen < 28) return put(load, key, seen);
   if (chosen < 36) return put(load, key, seen, { ifNoneMatch: "*" });
@@ -92,12 +88,19 @@ async function step(
 
 const targetOf = ({ bucket }: Load, key: string): string => `/${bucket}/${encode(key)}`;
 
+/** How long a client waits after a request that failed, in ms. */
+const BACKOFF = 50;
+
 /** Undefined if there was no answer. */
 async function send(
-  { requests }: Load,
+  load: Load,
   ...given: Parameters<S3Requests["send"]>
 ): Promise<Answer | undefined> {
-  return requests.send(...given).catch(() => undefined);
+  const answer = await load.requests.send(...given).catch(() => undefined);
+  if (answer === undefined || answer.status >= 500) {
+    if (!load.isOver) await Bun.sleep(BACKOFF);
+  }
+  return answer;
 }
 
 /** What came of a write, or undefined if it was refused without a look at the condition. */
@@ -122,7 +125,7 @@ async function put(
   key: string,
   seen: Map<string, string>,
   condition?: WriteCondition,
-): Promise<Step> {
+): Promise<void> {
   const { body, etag } = load.contents.make(sizeOf());
   const headers: Record<string, string> =
     condition === undefined
@@ -140,19 +143,17 @@ async function put(
     if (answer!.etag !== etag) load.faults.push(`the ETag of a put is ${answer!.etag}`);
     seen.set(key, etag);
   }
-  return answer === undefined ? "gone" : undefined;
 }
 
-async function remove(load: Load, key: string, ifMatch: string | undefined): Promise<Step> {
+async function remove(load: Load, key: string, ifMatch: string | undefined): Promise<void> {
   const headers = ifMatch === undefined ? {} : { "if-match": `"${ifMatch}"` };
   const start = load.history.now();
   const answer = await send(load, "DELETE", targetOf(load, key), { headers });
   const outcome = outcomeOf(load, "delete", answer);
   if (outcome !== undefined) load.history.add(start, { kind: "delete", key, ifMatch, outcome });
-  return answer === undefined ? "gone" : undefined;
 }
 
-async function removeSome(load: Load, keys: readonly string[]): Promise<Step> {
+async function removeSome(load: Load, keys: readonly string[]): Promise<void> {
   const objects = keys.map((key) => `<Object><Key>${key}</Key></Object>`).join("");
   const body = `<Delete><Quiet>false</Quiet>${objects}</Delete>`;
   const digest = new Bun.CryptoHasher("md5").update(body).digest("base64");
@@ -167,7 +168,6 @@ async function removeSome(load: Load, keys: readonly string[]): Promise<Step> {
     load.history.add(start, { kind: "delete", key, outcome });
   }
   if (answer !== undefined) load.answered += 1;
-  return answer === undefined ? "gone" : undefined;
 }
 
 async function copy(
@@ -175,7 +175,7 @@ async function copy(
   group: string,
   key: string,
   seen: Map<string, string>,
-): Promise<Step> {
+): Promise<void> {
   const from = oneOf(keysOf(group));
   const etag = seen.get(from);
   if (etag === undefined) return read(load, from, seen, "HEAD", false);
@@ -195,20 +195,18 @@ async function copy(
   }
   if (outcome === "done" && !answer!.body.includes(etag))
     load.faults.push("a copy has another ETag");
-  return answer === undefined ? "gone" : undefined;
 }
 
-async function upload(load: Load, key: string): Promise<Step> {
+async function upload(load: Load, key: string): Promise<void> {
   const target = targetOf(load, key);
   const begun = await send(load, "POST", `${target}?uploads`);
-  if (begun === undefined) return "gone";
-  const [id] = elements(begun.body, "UploadId");
-  if (id === undefined) return undefined;
+  const [id] = elements(begun?.body ?? "", "UploadId");
+  if (id === undefined) return;
   const parts = [load.contents.make(5 * 2 ** 20), load.contents.make(1 + random(100_000))];
   const query = `uploadId=${encodeValue(id)}`;
   for (const [index, { body }] of parts.entries()) {
     const part = await send(load, "PUT", `${target}?partNumber=${index + 1}&${query}`, { body });
-    if (part?.status !== 200) return part === undefined ? "gone" : undefined;
+    if (part?.status !== 200) return;
   }
   const etag = load.contents.join(parts);
   const listed = parts.map(
@@ -220,7 +218,7 @@ async function upload(load: Load, key: string): Promise<Step> {
 }
 
 /** Completes an upload. Without an answer, it stays to be repeated. */
-async function complete(load: Load, given: Complete): Promise<Step> {
+async function complete(load: Load, given: Complete): Promise<void> {
   const { key, upload: id, etag, body, start } = given;
   const target = `${targetOf(load, key)}?uploadId=${encodeValue(id)}`;
   const answer = await send(load, "POST", target, { body });
@@ -232,7 +230,6 @@ async function complete(load: Load, given: Complete): Promise<Step> {
     load.history.add(start, { kind: "put", key, etag, outcome: "done" });
   } else if (isOpen) load.unanswered.push(given);
   else load.faults.push(`Complete: ${answer.status} ${answer.code}`);
-  return answer === undefined ? "gone" : undefined;
 }
 
 /** Repeats what had no answer, as clients do. It is the same request, so it is done once. */
@@ -240,12 +237,11 @@ export async function repeatCompletes(load: Load): Promise<void> {
   for (const given of load.unanswered.splice(0)) await complete(load, given);
 }
 
-async function list(load: Load, prefix: string): Promise<Step> {
+async function list(load: Load, prefix: string): Promise<void> {
   const start = load.history.now();
   const target = `/${load.bucket}?list-type=2&prefix=${encodeValue(prefix)}`;
   const answer = await send(load, "GET", target);
-  if (answer === undefined) return "gone";
-  if (answer.status !== 200) return refusedRead(load, "list", answer);
+  if (answer?.status !== 200) return refusedRead(load, "list", answer);
   load.answered += 1;
   const entries = entriesOf(answer);
   if (load.joint.includes(prefix)) load.history.add(start, { kind: "list", prefix, entries });
@@ -254,7 +250,6 @@ async function list(load: Load, prefix: string): Promise<Step> {
       load.history.add(start, { kind: "read", key, etag: entries.get(key) });
     }
   }
-  return undefined;
 }
 
 /** Keys and ETags of a listing. */
@@ -265,8 +260,10 @@ export function entriesOf({ body }: Answer): Objects {
   );
 }
 
-function refusedRead(load: Load, what: string, { status, code }: Answer): undefined {
-  if (status < 500) load.faults.push(`${what}: ${status} ${code}`);
+function refusedRead(load: Load, what: string, answer: Answer | undefined): void {
+  if (answer !== undefined && answer.status < 500) {
+    load.faults.push(`${what}: ${answer.status} ${answer.code}`);
+  }
 }
 
 async function read(
@@ -275,20 +272,20 @@ async function read(
   seen: Map<string, string>,
   method: "GET" | "HEAD",
   isRange: boolean,
-): Promise<Step> {
+): Promise<void> {
   const [first, last] = [random(3000), 3000 + random(2_000_000)];
   const start = load.history.now();
   const headers = isRange ? { range: `bytes=${first}-${last}` } : {};
   const answer = await send(load, method, targetOf(load, key), { headers });
-  if (answer === undefined) return "gone";
+  if (answer === undefined) return;
   const { status, etag, body } = answer;
   // The range is behind the end.
-  if (status === 416) return undefined;
+  if (status === 416) return;
   if (status !== 404 && status !== 200 && status !== 206) return refusedRead(load, "read", answer);
   load.answered += 1;
   const operation: Operation = { kind: "read", key, etag: status === 404 ? undefined : etag };
   load.history.add(start, operation);
-  if (status === 404) return undefined;
+  if (status === 404) return;
   seen.set(key, etag);
   const content = load.contents.find(etag);
   if (content === undefined) load.faults.push(`the ETag ${etag} of ${key} is nobody's`);
@@ -299,7 +296,6 @@ async function read(
   } else if (!body.equals(status === 206 ? content.subarray(first, last + 1) : content)) {
     load.faults.push(`the content of ${key} is not that of ${etag}: ${body.length} bytes`);
   }
-  return undefined;
 }
 
 /** Reads all keys of the groups, and lists them. @throws Error unless each has an answer */
