@@ -217,7 +217,7 @@ async function run(seed: number, failure: Failure): Promise<readonly string[]> {
   const backend = memory({ now });
   const identity = await generateIdentity();
   await using rig = await openRig({ backend, identities: [identity], now });
-  const { catalog, bucket, catalogPath } = rig;
+  const { catalog, bucket } = rig;
   const options: ObjectsOptions = {
     backend,
     catalog,
@@ -255,7 +255,7 @@ async function run(seed: number, failure: Failure): Promise<readonly string[]> {
     await reader.close();
   };
   const rebuild = async (): Promise<Catalog> => {
-    const rebuilt = await openCatalog(`${catalogPath}-${crypto.randomUUID()}`);
+    const rebuilt = await openCatalog(await rig.newPlace());
     const report = await rebuildCatalog({ backend, catalog: rebuilt, identities: [identity] });
     expect(report).toMatchObject({ faults: [], forged: [], isComplete: true });
     return rebuilt;
@@ -326,5 +326,5 @@ for (let seed = FIRST_SEED; seed < FIRST_SEED + RUNS; seed++) {
     for (const isLast of [true, false]) {
       await run(seed, { at: chooseCall(calls, random), isDone: random(2) === 0, isLast });
     }
-  }, 20_000);
+  }, 60_000);
 }

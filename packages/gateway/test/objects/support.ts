@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { copyFile, mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Backend, generateIdentity, type Identity } from "@idk/storage";
@@ -14,12 +14,16 @@ import {
   type RebuildReport,
 } from "../../src/objects/rebuild/rebuild.ts";
 import type { IncomingBody, Objects } from "../../src/objects/objects.ts";
+import { copyOf, newPlace } from "./catalogs.ts";
 
 /** One gateway's objects over one store and one catalog. */
 export interface Rig extends AsyncDisposable {
   readonly backend: Backend;
   readonly catalog: Catalog;
-  readonly catalogPath: string;
+  /** Of the catalog, as `openCatalog` takes it. */
+  readonly place: string;
+  /** Another one for a catalog. */
+  newPlace(): Promise<string>;
   readonly identity: Identity;
   readonly objects: Objects;
   readonly bucket: Bucket;
@@ -36,8 +40,8 @@ export async function openRig(given: Partial<ObjectsOptions> = {}): Promise<Rig>
   const clock = { now: Date.UTC(2026, 0, 1) };
   const now = (): number => clock.now;
   const folder = await mkdtemp(join(tmpdir(), "idk-gateway-objects-"));
-  const catalogPath = join(folder, "catalog.sqlite");
-  const catalog = given.catalog ?? (await openCatalog(catalogPath));
+  const place = await newPlace(folder);
+  const catalog = given.catalog ?? (await openCatalog(place));
   const backend = given.backend ?? memory({ now });
   const identity = given.identities?.[0] ?? (await generateIdentity());
   const warnings: string[] = [];
@@ -61,7 +65,8 @@ export async function openRig(given: Partial<ObjectsOptions> = {}): Promise<Rig>
   return {
     backend,
     catalog,
-    catalogPath,
+    place,
+    newPlace: () => newPlace(folder),
     identity,
     objects,
     bucket,
@@ -187,19 +192,15 @@ export async function rebuiltOf(
   rig: Rig,
   options: Partial<RebuildOptions> = {},
 ): Promise<{ report: RebuildReport; catalog: Catalog; objects: Objects }> {
-  const catalog = await openCatalog(`${rig.catalogPath}-${crypto.randomUUID()}`);
+  const catalog = await openCatalog(await rig.newPlace());
   const { backend, identity } = rig;
   const report = await rebuildCatalog({ backend, catalog, identities: [identity], ...options });
   return { report, catalog, objects: await objectsOf(rig, { catalog }) };
 }
 
 /** Copies a catalog while it is open, as a backup does. */
-export async function copyCatalog({ catalogPath }: Rig): Promise<Catalog> {
-  const copy = `${catalogPath}-${crypto.randomUUID()}`;
-  for (const end of ["", "-wal", "-shm"]) {
-    await copyFile(`${catalogPath}${end}`, `${copy}${end}`).catch(() => {});
-  }
-  return openCatalog(copy);
+export async function copyCatalog({ place }: Rig): Promise<Catalog> {
+  return openCatalog(await copyOf(place));
 }
 
 /** Copies a blob from store to store. */

@@ -176,7 +176,7 @@ test("a new catalog is not taken for that of a store without markers", async () 
   await using rig = await openRig();
   const backend = memory();
   await backend.put("0".repeat(64), new Uint8Array(1));
-  await using catalog = await openCatalog(`${rig.catalogPath}-new`).then(closing);
+  await using catalog = await openCatalog(await rig.newPlace()).then(closing);
   const objects = await objectsOf(rig, { backend, catalog });
   expect(await failureOf(objects.maintenance.snapshot())).toBeInstanceOf(LineageError);
 });

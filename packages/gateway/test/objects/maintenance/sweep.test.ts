@@ -116,7 +116,7 @@ test("an empty catalog sweeps nothing of a store that has objects", async () => 
   await using rig = await openRig();
   await put(rig, "k", bytesOf(3 * MIB, 1));
   rig.clock.now += 2 * DAY;
-  const catalog = await openCatalog(`${rig.catalogPath}-empty`);
+  const catalog = await openCatalog(await rig.newPlace());
   const other = await objectsOf(rig, { catalog });
   const before = await blobsOf(rig.backend);
   expect((await other.maintenance.sweep()).refused).toContain("the store is not");

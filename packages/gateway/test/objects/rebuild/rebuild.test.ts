@@ -15,10 +15,10 @@ import { bytesOf, keyOf, openRig, put, read, type Rig, rowsOf } from "../support
 const MIB = 2 ** 20;
 
 async function rebuild(
-  { backend, identity, catalogPath }: Rig,
+  { backend, identity, newPlace }: Rig,
   options: Partial<RebuildOptions> = {},
 ): Promise<{ report: RebuildReport; catalog: Catalog }> {
-  const catalog = await openCatalog(`${catalogPath}-${crypto.randomUUID()}`);
+  const catalog = await openCatalog(await newPlace());
   const report = await rebuildCatalog({ backend, catalog, identities: [identity], ...options });
   return { report, catalog };
 }

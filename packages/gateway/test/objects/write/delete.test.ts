@@ -25,7 +25,16 @@ test("a deletion is acknowledged only once its tombstone is stored", async () =>
 });
 
 test("deletions at the same time share tombstones", async () => {
-  await using rig = await openRig();
+  // While one is stored, others come.
+  const backend = wrapBackend(memory(), {
+    put:
+      (inner) =>
+      async (...given) => {
+        await Bun.sleep(50);
+        await inner(...given);
+      },
+  });
+  await using rig = await openRig({ backend });
   const keys = Array.from({ length: 20 }, (_, index) => keyOf(String(index)));
   const before = (await blobsOf(rig.backend)).length;
   await Promise.all(keys.map((key) => rig.objects.deleteObjects(rig.bucket, [{ key }])));
