@@ -189,6 +189,17 @@ skipIfMissing(haproxy === null ? ["haproxy"] : [])("packaging/gateway/haproxy.cf
     const text = async (Key: string): Promise<string> =>
       (await s3.send(new GetObjectCommand({ Bucket: "shared", Key }))).Body!.transformToString();
 
+    /** Waits for a line of a gateway's access log that contains a text. */
+    async function logged(gateway: RunningGateway, wanted: string): Promise<string> {
+      for (let tries = 0; tries < 50; tries++) {
+        const lines = (await gateway.log()).map((record) => JSON.stringify(record));
+        const line = lines.find((text) => text.includes(wanted));
+        if (line !== undefined) return line;
+        await Bun.sleep(100);
+      }
+      throw new Error(`no line of the log has ${wanted}`);
+    }
+
     test("passes every key on as it is", async () => {
       for (const Key of [
         "a//b",
@@ -223,18 +234,15 @@ skipIfMissing(haproxy === null ? ["haproxy"] : [])("packaging/gateway/haproxy.cf
       expect(await text("parts")).toBe(
         [1, 2, 3, 4].map((n) => part.replaceAll("0", `${n}`)).join(""),
       );
-      for (const gateway of gateways) {
-        const operations = (await gateway.log()).map(({ operation }) => operation);
-        expect(operations).toContain("UploadPart");
-      }
+      for (const gateway of gateways) await logged(gateway, '"operation":"UploadPart"');
     });
 
     test("passes on no address that a client invents", async () => {
       const headers = { "x-forwarded-for": "203.0.113.9", "x-forwarded-proto": "https" };
-      const url = `http://127.0.0.1:${ports.balancer}/shared/parts?Signature=${"a".repeat(28)}`;
+      const url = `http://127.0.0.1:${ports.balancer}/shared/invented?Signature=${"a".repeat(28)}`;
       expect((await fetch(url, { headers })).status).toBe(403);
-      const logs = await Promise.all(gateways.map(async (gateway) => gateway.log()));
-      expect(JSON.stringify(logs)).not.toContain("203.0.113.9");
+      const line = await Promise.any(gateways.map(async (each) => logged(each, "/invented")));
+      expect(line).not.toContain("203.0.113.9");
     });
 
     test("loses no acknowledged object when a gateway is killed", async () => {
@@ -268,7 +276,7 @@ skipIfMissing(haproxy === null ? ["haproxy"] : [])("packaging/gateway/haproxy.cf
     test("ends with nothing secret in the balancer's log", async () => {
       balancer.kill();
       const log = await new Response(balancer.stdout).text();
-      expect(log).toContain("/shared/parts");
+      expect(log).toContain("/shared/invented");
       expect(log).not.toMatch(/Signature|\?/u);
     });
   });
