@@ -125,7 +125,9 @@ export function bareS3(
         .join("&");
       const text = await (await send("GET", `/${bucket}`, undefined, EMPTY, query)).text();
       // The names of suites have nothing that XML writes in another way.
-      return Array.from(text.matchAll(/<Key>([^<]*)<\/Key>/gu), ([, key]) => key!.slice(prefix.length));
+      return Array.from(text.matchAll(/<Key>([^<]*)<\/Key>/gu), ([, key]) =>
+        key!.slice(prefix.length),
+      );
     },
     sign(method, name) {
       const path = pathOf(name);

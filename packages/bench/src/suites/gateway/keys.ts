@@ -110,8 +110,8 @@ export async function fillCatalog(file: string, prefix: string, count: number): 
 /** Adds copies of the only object under other keys, in their order, so that each index grows at its end. */
 function copyObjects(file: string, prefix: string, lastSeq: number, count: number): void {
   const own: Readonly<Record<string, string>> = {
-    key: "CAST(? || printf('%064x', n) AS BLOB)",
-    seq: "? + n",
+    key: "CAST($prefix || printf('%064x', n) AS BLOB)",
+    seq: "$seq + n",
     root: "unhex(printf('%064x', n))",
   };
   using database = new Database(file);
@@ -124,12 +124,11 @@ function copyObjects(file: string, prefix: string, lastSeq: number, count: numbe
   const missing = Object.keys(own).filter((name) => !columns.includes(name));
   if (missing.length > 0) throw new Error(`objects have no column ${missing.join()}`);
   const values = columns.map((name) => own[name] ?? `one.${name}`);
-  const given = columns.flatMap((name) => (name === "key" ? [prefix] : name === "seq" ? [lastSeq] : []));
   database
     .query(
-      `WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n + 1 < ?),
+      `WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n + 1 < $count),
        one AS MATERIALIZED (SELECT * FROM objects LIMIT 1)
        INSERT INTO objects (${columns.join()}) SELECT ${values.join()} FROM numbers, one`,
     )
-    .run(count, ...given);
+    .run({ $count: count, $prefix: prefix, $seq: lastSeq });
 }

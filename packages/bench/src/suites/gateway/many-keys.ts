@@ -45,7 +45,11 @@ export async function manyKeys(
     }
   }
   const measured = (name: string, samples: readonly number[]) =>
-    measurementOf({ name, series: name }, samples.map((seconds) => ({ seconds })), random);
+    measurementOf(
+      { name, series: name },
+      samples.map((seconds) => ({ seconds })),
+      random,
+    );
   const among = `among ${count} keys`;
   const [list, begun] = [measured(`LIST ${among}`, lists), measured(`start ${among}`, starts)];
   return {

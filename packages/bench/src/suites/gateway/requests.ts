@@ -8,15 +8,7 @@ import { median } from "../../statistics/describe.ts";
 import { seededRandom } from "../../statistics/random.ts";
 import type { SuiteContext } from "../../suite.ts";
 import { passesOf, randomContents, tasksOf } from "../object-store/passes.ts";
-import {
-  CONTENT,
-  PAGE,
-  type Page,
-  type Wanted,
-  anyNames,
-  expectNames,
-  pageOf,
-} from "./keys.ts";
+import { CONTENT, PAGE, type Page, type Wanted, anyNames, expectNames, pageOf } from "./keys.ts";
 import type { Sides } from "./sides.ts";
 
 const SIZE = 4096;

@@ -96,10 +96,11 @@ export async function serve(options: ServeOptions): Promise<Served> {
 /** The address that a gateway prints once it serves. What it prints later is read, so that it never waits. */
 async function endpointOf(stderr: ReadableStream<Uint8Array>): Promise<string> {
   const found = Promise.withResolvers<string>();
+  const decoder = new TextDecoder();
   let messages = "";
   const read = async (): Promise<void> => {
-    for await (const text of stderr.pipeThrough(new TextDecoderStream())) {
-      messages += text;
+    for await (const piece of stderr) {
+      messages += decoder.decode(piece, { stream: true });
       const [, endpoint] = /serving S3 at (\S+)\n/u.exec(messages) ?? [];
       if (endpoint !== undefined) found.resolve(endpoint);
     }

@@ -70,10 +70,7 @@ function nameOf(index: number): string {
 }
 
 /** Repeats a request until the gateway is not too busy. */
-async function inTime(
-  { onBusy, signal }: Streams,
-  work: () => Promise<number>,
-): Promise<void> {
+async function inTime({ onBusy, signal }: Streams, work: () => Promise<number>): Promise<void> {
   for (;;) {
     signal.throwIfAborted();
     const status = await work();

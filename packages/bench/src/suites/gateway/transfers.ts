@@ -22,8 +22,8 @@ const LARGE = 500e6;
 
 /** The least share of the rate of the store itself. Client, gateway and store share the cores. */
 function shareOf(way: (typeof WAYS)[number], size: number): Bound {
-  const goal = way === "up" ? 0.45 : 0.25;
-  return size >= LARGE ? { least: goal } : { least: goal - 0.1, goal };
+  const [least, goal] = way === "up" ? [0.3, 0.45] : [0.2, 0.25];
+  return size >= LARGE ? { least: goal } : { least, goal };
 }
 
 /** @param below where the gateway keeps its blobs */
