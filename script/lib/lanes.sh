@@ -2,7 +2,9 @@
 # machine and in CI, and installs what it needs. Every test runs in exactly one lane; only the tests
 # that depend on the NaCl implementation run in two. Sourced after tools.sh and servers.sh.
 
-LANES=(static storage portable cli bench live whole fuzz reference acceptance)
+. script/lib/programs.sh
+
+LANES=(static storage portable gateway cli bench live whole fuzz reference acceptance)
 
 reports=$cache/reports
 failed=()
@@ -113,6 +115,13 @@ lane_portable() {
     packages/storage/test/{store,known-answers.test.ts,vectors.test.ts} packages/storage/test/reference
 }
 
+# The gateway over its catalogs and stores; the clients that talk to it are in `live`.
+lane_gateway() {
+  step "Servers" start_servers minio postgres
+  step "Programs" ensure_programs openssl
+  processes=3 step "Gateway" bun_tests gateway packages/gateway
+}
+
 # The command as it is published; `bun test packages/cli` by itself runs its sources.
 lane_cli() {
   build_once
@@ -131,7 +140,9 @@ lane_bench() {
 lane_live() {
   ensure_python
   build_once
-  step "Servers" start_servers
+  step "Servers" start_servers minio versitygw toxiproxy postgres
+  step "S3 clients" ensure_s3_clients
+  step "Programs" ensure_programs curl openssl haproxy
   processes=4 step "Backends and live servers" bun_tests live packages/storage/test/backend ./tests/live
 }
 
@@ -172,6 +183,7 @@ lane_fuzz_and_reference() {
 # Measures once, so nothing runs beside it. Its report and pages are benchmarks.json, .html and .md beside
 # the reports of the tests. IDK_BENCH_STRICT=1 also fails what noise leaves open, apart from elapsed time.
 lane_acceptance() {
+  ensure_python
   step "Servers" start_servers
   step "Acceptance of the benchmarks" bun test --only-failures --timeout 120000 \
     --reporter=junit --reporter-outfile="$reports/acceptance.xml" ./tests/benchmarks

@@ -95,4 +95,18 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
     "idk store init 's3://attic?region=eu-central-1' --default-sse AES256",
   ],
   "store check": ["idk store check s3://attic --json"],
+  serve: ["idk serve s3                                  at http://127.0.0.1:9000"],
+  "serve s3": [
+    "idk serve s3                                  at http://127.0.0.1:9000",
+    "idk serve s3 --listen :9000 --tls-cert c.pem --tls-key k.pem",
+    "idk serve s3 --credentials keys.toml          keys, their buckets and rights",
+    "idk serve s3 --write-only -R readers.pub --mac-key mac.key",
+    "idk serve s3 --snapshot web1                  browse a backup",
+  ],
+  gateway: ["idk gateway check", "idk gateway gc --dry-run"],
+  "gateway check": ["idk gateway check --deep"],
+  "gateway gc": ["idk gateway gc --dry-run"],
+  "gateway rebuild": ["idk gateway rebuild --catalog new.sqlite"],
+  "gateway export": ["idk gateway export > catalog.jsonl"],
+  "gateway mac-key": ["idk gateway mac-key -o mac.key"],
 };

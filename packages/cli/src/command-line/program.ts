@@ -11,6 +11,7 @@ import { versionLine } from "../version.ts";
 import type { ActionOf, StartSession } from "./actions.ts";
 import { addContentCommands } from "./content.ts";
 import { EXAMPLES } from "./examples.ts";
+import { addGatewayCommands, addServeCommands } from "./gateway.ts";
 import { addHelpCommand } from "./help.ts";
 import { OVERVIEW } from "./overview.ts";
 import { addKeyCommands, addSetupCommands } from "./setup.ts";
@@ -81,6 +82,8 @@ export const GROUPS: readonly (readonly [names: readonly string[], add: Add])[] 
   [["put", "get", "stat", "share", "rewrap"], addContentCommands],
   [["ls", "inspect", "verify", "copy", "rm"], addBlobCommands],
   [["store"], addStoreCommands],
+  [["serve"], addServeCommands],
+  [["gateway"], addGatewayCommands],
   [["bench"], addBenchCommand],
   [["doctor"], addDoctorCommand],
   [["completion"], addCompletionCommand],
@@ -162,7 +165,7 @@ function addExamples(parent: CommanderCommand, path: string): void {
 }
 
 function sessionOf(
-  { out, signal, screen }: StartSession,
+  { out, signal, screen, onHangup, keepRunning }: StartSession,
   options: { readonly quiet?: boolean; readonly progress?: boolean },
   env: Environment,
 ): Session {
@@ -171,6 +174,8 @@ function sessionOf(
   return {
     out: quiet ? withoutNotes(out) : out,
     signal,
+    onHangup,
+    keepRunning,
     progress: createProgress(display, signal),
   };
 }

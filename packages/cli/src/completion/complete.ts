@@ -42,6 +42,7 @@ const WORDS: Readonly<Record<string, readonly Candidate[]>> = {
   overwrite: listed(["always", "if-changed", "never"]),
   gracePeriod: listed(["7d", "14d", "30d"]),
   period: listed(["14d", "30d"]),
+  listen: listed(["127.0.0.1:9000", ":9000"]),
   readData: listed(["10%", "50%", "100%"]),
   defaultSse: [
     { word: "AES256", description: "the provider's keys" },
@@ -53,7 +54,9 @@ const WORDS: Readonly<Record<string, readonly Candidate[]>> = {
 };
 
 const FILES = new Set([
+  "catalog",
   "config",
+  "credentials",
   "dedupSecret",
   "done",
   "excludeFile",
@@ -62,11 +65,14 @@ const FILES = new Set([
   "file",
   "fromFile",
   "identity",
+  "macKey",
   "output",
   "outputDir",
   "path",
   "recipientsFile",
   "target",
+  "tlsCert",
+  "tlsKey",
 ]);
 
 /** Commands whose `--name` is one of snapshots. */

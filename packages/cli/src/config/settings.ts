@@ -281,14 +281,15 @@ function parseRange(text: string): Range {
 
 export const chunkSize: Field<number> = field(parseChunkSize);
 
+/** Bytes. */
+export const size: Field<number> = field((given) => {
+  const bytes = parseSize(given);
+  if (bytes === undefined) throw new Error("must be a size such as 500K, 100M or 2G");
+  return bytes;
+});
+
 /** The most bytes of content to write; undefined for no limit. */
-export const maxSize: Field<number | undefined> = valibotOptional(
-  field((given) => {
-    const size = parseSize(given);
-    if (size === undefined) throw new Error("must be a size such as 500K, 100M or 2G");
-    return size;
-  }),
-);
+export const maxSize: Field<number | undefined> = valibotOptional(size);
 
 export const range: Field<Range | undefined> = valibotOptional(field(parseRange));
 
