@@ -23,7 +23,7 @@ export type ReadSegment =
   | { readonly address: string; readonly error: unknown };
 
 /**
- * `readSegments(store, options)`: the segments of an archive, in order of completion.
+ * `readSegments(store, options)` of `read/segments.ts`: the segments of an archive, in order of completion.
  *
  * A segment is stored after its last exchange began, so that a listing that tells when blobs were
  * stored rules out those stored before `from`, less an hour for differences of clocks. A late upload

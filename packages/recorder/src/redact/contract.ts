@@ -62,7 +62,7 @@ export interface RedactorOptions {
 }
 
 /**
- * `createRedactor(rules, options): Redactor` checks the rules.
+ * `createRedactor(rules, options)` of `redact/redactor.ts` checks the rules.
  *
  * @throws StorageError `usage` if a rule is wrong
  */

@@ -71,13 +71,59 @@ export function encodeSegmentMetadata(segment: SegmentMetadata): Metadata {
  * @returns undefined if the root is not a segment of this version
  */
 export function decodeSegmentMetadata(metadata: Metadata): SegmentMetadata | undefined {
-  const { type, run, prev, end } = metadata;
-  const [from, to, count, seq] = [metadata["from"], metadata["to"], metadata["count"], metadata["seq"]];
-  const totals = decodeTotals(metadata["totals"]);
-  void [type, run, prev, end, from, to, count, seq, totals];
-  return undefined;
+  const { from, to, count, run, seq, prev, end, totals: text } = metadata as Record<string, unknown>;
+  if (metadata.type !== SEGMENT_TYPE) return undefined;
+  if (!isCount(from) || !isCount(to) || !isCount(count) || !isCount(seq)) return undefined;
+  if (typeof run !== "string" || !/^[0-9a-f]{32}$/u.test(run)) return undefined;
+  if (prev !== undefined && !(typeof prev === "string" && /^[0-9a-f]{64}$/u.test(prev))) {
+    return undefined;
+  }
+  if (end !== undefined && end !== "closed" && end !== "lost") return undefined;
+  const totals = decodeTotals(text);
+  if (totals === undefined) return undefined;
+  return {
+    ...{ from, to, count, run, seq, totals },
+    ...(prev === undefined ? {} : { prev }),
+    ...(end === undefined ? {} : { end }),
+  };
 }
 
-function decodeTotals(text: unknown): RunTotals | undefined {
-  return typeof text === "string" ? (JSON.parse(text) as RunTotals) : undefined;
+/**
+ * Checks totals as JSON, which any writer may have made. Reasons that this version does not know are
+ * kept out.
+ *
+ * @returns undefined if the text is not totals
+ */
+export function decodeTotals(text: unknown): RunTotals | undefined {
+  const found = parseObject(text);
+  if (found === undefined) return undefined;
+  const { seen, stored, notKept, bodiesDropped, dropped: byReason } = found;
+  if (!isCount(seen) || !isCount(stored) || !isCount(notKept) || !isCount(bodiesDropped)) {
+    return undefined;
+  }
+  if (typeof byReason !== "object" || byReason === null) return undefined;
+  const dropped: Partial<Record<DropReason, number>> = {};
+  for (const reason of DROP_REASONS) {
+    const count = (byReason as Record<string, unknown>)[reason];
+    if (count === undefined) continue;
+    if (!isCount(count)) return undefined;
+    dropped[reason] = count;
+  }
+  return { seen, stored, notKept, dropped, bodiesDropped };
+}
+
+function parseObject(text: unknown): Record<string, unknown> | undefined {
+  if (typeof text !== "string") return undefined;
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null
+      ? (value as Record<string, unknown>)
+      : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
 }
