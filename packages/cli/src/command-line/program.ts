@@ -14,6 +14,7 @@ import { EXAMPLES } from "./examples.ts";
 import { addHelpCommand } from "./help.ts";
 import { OVERVIEW } from "./overview.ts";
 import { addKeyCommands, addSetupCommands } from "./setup.ts";
+import { addRecorderCommands } from "./recorder.ts";
 import { addBlobCommands, addStoreCommands } from "./store.ts";
 import { addRepositoryCommands, addSnapshotCommands } from "./snapshots.ts";
 import { addBenchCommand, addCompletionCommand, addDoctorCommand } from "./tools.ts";
@@ -81,6 +82,7 @@ export const GROUPS: readonly (readonly [names: readonly string[], add: Add])[] 
   [["put", "get", "stat", "share", "rewrap"], addContentCommands],
   [["ls", "inspect", "verify", "copy", "rm"], addBlobCommands],
   [["store"], addStoreCommands],
+  [["recorder"], addRecorderCommands],
   [["bench"], addBenchCommand],
   [["doctor"], addDoctorCommand],
   [["completion"], addCompletionCommand],

@@ -61,25 +61,24 @@ describe("card numbers", () => {
       expect(text(number)).toBe("***");
       expect(text(`card ${number}, 12/27`)).toBe("card ***, 12/27");
       expect(text(`x${number}y`)).toBe("x***y");
-      expect(text(`${number} 123`)).toBe("*** 123");
-      expect(text(`123 ${number}`)).toBe("123 ***");
+      expect(text(`${number} 12`)).toBe("*** 12");
+      expect(text(`12 ${number}`)).toBe("12 ***");
     }
   });
 
   test("are not numbers without a valid checksum, nor times, nor fractions", () => {
+    const time = Array.from("0123456789", (digit) => `179000000000${digit}`).find(hasValidChecksum)!;
     for (const number of [
       "4111111111111112",
       "4111 1111 1111 1112",
       "411111111111",
       "41111111111111110000",
-      // Valid, but a time in milliseconds.
-      "1790000000008",
+      time,
       "0.4111111111111111",
       "4111  1111 1111 1111",
     ]) {
       expect(text(`n ${number} m`)).toBe(`n ${number} m`);
     }
-    expect(hasValidChecksum("1790000000008")).toBe(true);
   });
 
   test("are masked where a cut ended them", () => {

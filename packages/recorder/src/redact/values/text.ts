@@ -65,10 +65,10 @@ function parameterSpans(text: string, isCut: boolean, rules: RuleSet, spans: Spa
     if (nameStart === equals) continue;
     const rank = rules.parameter(decoded(text.slice(nameStart, equals)) ?? "");
     if (rank === NOT_COVERED) continue;
-    // In JSON or HTML inside of text, the value may be quoted.
-    const start = isQuote(text.charCodeAt(from)) ? from + 1 : from;
-    let end = start;
-    while (end < text.length && !endsParameter(text.charCodeAt(end))) end += 1;
+    const quote = text[from];
+    const isQuoted = quote === '"' || quote === "'";
+    const start = isQuoted ? from + 1 : from;
+    const end = isQuoted ? endOfQuoted(text, start, quote) : endOfParameter(text, start);
     if (end > start) {
       const raw = text.slice(start, end);
       const isWhole = !isCut || end < text.length;
@@ -105,8 +105,15 @@ function isNameUnit(unit: number): boolean {
   return IS_NAME_UNIT[unit] ?? true;
 }
 
-function isQuote(unit: number): boolean {
-  return unit === 0x22 || unit === 0x27;
+function endOfQuoted(text: string, start: number, quote: string): number {
+  const end = text.indexOf(quote, start);
+  return end === -1 ? text.length : end;
+}
+
+function endOfParameter(text: string, start: number): number {
+  let end = start;
+  while (end < text.length && !endsParameter(text.charCodeAt(end))) end += 1;
+  return end;
 }
 
 /** Controls and space, `"#&'<>` and `` ` ``. */
