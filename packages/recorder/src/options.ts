@@ -45,7 +45,7 @@ export interface RecorderOptions {
 
 /** Limits. All are integers. */
 export interface RecorderLimits {
-  /** Bytes kept of each body: 0 or more, by default 64 KiB. */
+  /** Bytes kept of each body: 0 to 16 MiB, by default 64 KiB. Longer ones take longer at a time. */
   readonly bodyBytes: number;
   /** Bytes captured and not yet sealed, over all exchanges, by default 32 MiB. */
   readonly queueBytes: number;
@@ -59,6 +59,11 @@ export interface RecorderLimits {
   readonly workMs: number;
   /** Milliseconds after which an upload is given up and repeated, by default 60,000. */
   readonly uploadMs: number;
+  /**
+   * Milliseconds without a sign of life after which a process that shares the spool is taken to have
+   * ended, and what it left is uploaded, by default 30,000.
+   */
+  readonly orphanMs: number;
 }
 
 /** An exchange at its end, for `keep`, before redaction. */

@@ -37,7 +37,7 @@ export interface RecordedRequest {
   /** `1.0`, `1.1` or `2`; absent if the runtime does not tell. */
   readonly http?: string;
   readonly headers: readonly Header[];
-  /** Absent if there was none. */
+  /** Absent if there was none, or an empty one. */
   readonly body?: RecordedBody;
 }
 
@@ -47,7 +47,7 @@ export interface RecordedResponse {
   /** The reason phrase, if it is not empty. */
   readonly reason?: string;
   readonly headers: readonly Header[];
-  /** Absent if there was none. */
+  /** Absent if there was none, or an empty one. */
   readonly body?: RecordedBody;
 }
 
@@ -55,8 +55,7 @@ export interface RecordedResponse {
 export type Header = readonly [name: string, value: string];
 
 /**
- * A body. At most one of `text` and `base64` is present, and if neither is, `why` is. An empty `text`
- * is an empty body.
+ * A body. At most one of `text` and `base64` is present, and if neither is, `why` is.
  */
 export interface RecordedBody {
   /** Bytes that passed, before any decoding; those beyond the limit and unread ones that passed count. */

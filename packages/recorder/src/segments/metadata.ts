@@ -46,11 +46,10 @@ export interface RunTotals {
  *
  * - `queue`   too many bytes were queued
  * - `redact`  redaction failed
- * - `seal`    its segment could not be sealed
+ * - `seal`    its segment could not be sealed, because of its recipients
  * - `spool`   the spool was full, or could not be written
- * - `damaged` its segment was damaged in the spool
  */
-export const DROP_REASONS = ["queue", "redact", "seal", "spool", "damaged"] as const;
+export const DROP_REASONS = ["queue", "redact", "seal", "spool"] as const;
 export type DropReason = (typeof DROP_REASONS)[number];
 
 /** The metadata of the root. Totals are one JSON text, because values are text or integers. */
