@@ -3,20 +3,26 @@ import type { Capture } from "./capture.ts";
 import { copiedStream } from "./copied-stream.ts";
 
 /**
+ * Called when a body has passed, is not seen, or failed.
+ *
+ * @param type what the runtime sends as `Content-Type` although the response does not have it
+ */
+export type BodyOver = (ended?: "aborted" | "error", type?: string) => void;
+
+/**
  * Copies the body of a response that a web handler answers with.
  *
  * A runtime sends a body in memory with its length, and a stream in chunks, so the response is
- * replaced by one of the same kind. Bun does not tell the kind, and derives the type of a body in
- * memory from what it was made of: such a body is seen only if the response names its type.
+ * replaced by one of the same kind. Bun does not tell the kind. It derives the type of text and bytes
+ * from what they were, which is not to be found out: they are seen only if the response names it.
  *
- * @param over called when the body has passed, is not seen, or failed
  * @returns the response to send
  */
 export function copyResponse(
   response: Response,
   copy: BodyCopy,
   capture: Capture,
-  over: (ended?: "aborted" | "error") => void,
+  over: BodyOver,
 ): Response | Promise<Response> {
   const unseen = (): Response => {
     copy.unseen = true;
@@ -27,10 +33,11 @@ export function copyResponse(
   if (response.bodyUsed || response.status < 200) return unseen();
   if (bun !== undefined) {
     const kind = kindOf(response);
-    if (kind === "memory" && response.headers.has("content-type")) {
-      return copyBlob(bun.peek(response.blob()), response, copy, capture, over);
+    if (kind === "unknown") return unseen();
+    if (kind === "memory" && !response.headers.has(TYPE)) return unseen();
+    if (kind !== "stream") {
+      return copyBlob(bun.peek(response.blob()), kind, response, copy, capture, over);
     }
-    if (kind !== "stream") return unseen();
   }
   const { body } = response;
   if (body === null) {
@@ -41,16 +48,17 @@ export function copyResponse(
   return new Response(copiedStream(body, copy, capture, undefined, over), response);
 }
 
-/** Bun's body in memory is a blob, which is shared and not copied. It is there at once. */
+/** What Bun keeps as a blob is shared and not copied. It is there at once. */
 function copyBlob(
   blob: Blob | Promise<Blob>,
+  kind: "memory" | "blob",
   response: Response,
   copy: BodyCopy,
   capture: Capture,
-  over: (ended?: "aborted" | "error") => void,
+  over: BodyOver,
 ): Response | Promise<Response> {
   if (blob instanceof Promise) {
-    return blob.then((settled) => copyBlob(settled, response, copy, capture, over));
+    return blob.then((settled) => copyBlob(settled, kind, response, copy, capture, over));
   }
   const copyHead = async (): Promise<void> => {
     const head = await blob.slice(0, copy.limit).arrayBuffer();
@@ -61,23 +69,29 @@ function copyBlob(
     });
   };
   void copyHead().then(
-    () => over(),
-    () => over("error"),
+    () => over(undefined, blob.type),
+    () => over("error", blob.type),
   );
-  return new Response(blob, response);
+  const { headers, status, statusText } = response;
+  // Bun adds the type of a blob to the headers once somebody has asked for the kind of the body. It
+  // spells that header in another way if the response has no headers, so it gets none again.
+  const names = [...headers.keys()];
+  const added = names.length === 0 || (names.length === 1 && headers.get(TYPE) === blob.type);
+  return new Response(blob, kind === "blob" && added ? { status, statusText } : response);
 }
 
+const TYPE = "content-type";
 const bun = typeof Bun === "undefined" ? undefined : Bun;
 /** Bytes that an object occupies, with those of a body in memory. */
 const memoryOf = bun && loadMemoryOf();
 const EMPTY_BYTES = memoryOf?.(new Response());
 
-/** How Bun sends a body; `stream` if there is none. */
-function kindOf(response: Response): "memory" | "file" | "stream" | "unknown" {
+/** What Bun has as a body: text or bytes, a blob or file, or a stream, also if there is none. */
+function kindOf(response: Response): "memory" | "blob" | "stream" | "unknown" {
   if (memoryOf === undefined || EMPTY_BYTES === undefined) return "unknown";
   if (memoryOf(response) > EMPTY_BYTES) return "memory";
-  // It begins with the size that Bun knows: that of a file, and none of a stream.
-  return Bun.inspect(response).startsWith("Response (0 KB)") ? "stream" : "file";
+  // It begins with the size that Bun knows: that of a blob or file, and none of a stream.
+  return Bun.inspect(response).startsWith("Response (0 KB)") ? "stream" : "blob";
 }
 
 function loadMemoryOf(): ((object: object) => number) | undefined {

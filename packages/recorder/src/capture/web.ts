@@ -1,5 +1,5 @@
 import type { Header } from "../record/exchange.ts";
-import type { Capture, CapturedResponse, OpenExchange } from "./capture.ts";
+import type { Capture, CapturedResponse, ExchangeEnd, OpenExchange } from "./capture.ts";
 import { shadowMessageBody } from "./message-body.ts";
 import { copyResponse } from "./response-body.ts";
 
@@ -16,8 +16,13 @@ export function recordHandler<Handler extends WebHandler>(
   capture: Capture,
 ): Handler {
   function recorded(this: unknown, request: Request, ...rest: unknown[]): unknown {
-    const exchange = begin(request, capture);
+    const answered: Answered = { response: undefined };
+    const exchange = begin(request, answered, capture);
     if (exchange === undefined) return Reflect.apply(handler, this, [request, ...rest]);
+    const passOn = (answer: unknown): unknown => {
+      if (answer instanceof Response) answered.response = answer;
+      return recordAnswer(answered, answer, request, exchange, capture);
+    };
     let answer: unknown;
     try {
       answer = Reflect.apply(handler, this, [request, ...rest]);
@@ -25,7 +30,6 @@ export function recordHandler<Handler extends WebHandler>(
       capture.finish(exchange, { ended: "error" });
       throw error;
     }
-    const passOn = (settled: unknown): unknown => recordAnswer(settled, request, exchange, capture);
     if (!(answer instanceof Promise)) return passOn(answer);
     return answer.then(passOn, (error: unknown) => {
       capture.finish(exchange, { ended: "error" });
@@ -35,12 +39,30 @@ export function recordHandler<Handler extends WebHandler>(
   return recorded as Handler;
 }
 
-function begin(request: Request, capture: Capture): OpenExchange | undefined {
+/** What a handler answered, if it has. */
+interface Answered {
+  response: Response | undefined;
+}
+
+function currentEnd({ response }: Answered, type?: string): ExchangeEnd {
+  if (response === undefined) return {};
+  const sent = responseOf(response);
+  if (type === undefined || type === "" || response.headers.has("content-type")) {
+    return { response: sent };
+  }
+  return { response: { ...sent, headers: [...sent.headers, ["content-type", type]] } };
+}
+
+function begin(
+  request: Request,
+  answered: Answered,
+  capture: Capture,
+): OpenExchange | undefined {
   let exchange: OpenExchange | undefined;
   capture.aside(() => {
     const headers = headersOf(request.headers);
-    const { method, url } = request;
-    exchange = capture.begin("in", { method, url: pathOf(url), headers }, () => ({}));
+    const seen = { method: request.method, url: pathOf(request.url), headers };
+    exchange = capture.begin("in", seen, () => currentEnd(answered));
     if (exchange === undefined || !headers.some(([name]) => ANNOUNCES_BODY.test(name))) return;
     exchange.requestBody = capture.body();
     shadowMessageBody(request, exchange.requestBody, capture, () => {});
@@ -53,6 +75,7 @@ const ANNOUNCES_BODY = /^(?:content-length|transfer-encoding)$/u;
 
 /** @returns what takes the place of the answer */
 function recordAnswer(
+  answered: Answered,
   answer: unknown,
   request: Request,
   exchange: OpenExchange,
@@ -60,16 +83,16 @@ function recordAnswer(
 ): unknown {
   let replaced = answer;
   capture.aside(() => {
+    const { response } = answered;
     // Otherwise an upgrade, or something that the runtime answers itself.
-    const response = answer instanceof Response ? responseOf(answer) : undefined;
-    if (!(answer instanceof Response) || request.method === "HEAD") {
-      capture.finish(exchange, { response });
+    if (response === undefined || request.method === "HEAD") {
+      capture.finish(exchange, currentEnd(answered));
       return;
     }
     const copy = capture.body();
     exchange.responseBody = copy;
-    replaced = copyResponse(answer, copy, capture, (ended) => {
-      capture.finish(exchange, { response, ended });
+    replaced = copyResponse(response, copy, capture, (ended, type) => {
+      capture.aside(() => capture.finish(exchange, { ...currentEnd(answered, type), ended }));
     });
   });
   return replaced;

@@ -57,8 +57,19 @@ const answers: Record<string, [() => Response | Promise<Response>, unknown]> = {
   redirect: [() => Response.redirect("/elsewhere"), undefined],
   "text without a type": [() => new Response("hello"), { why: "unseen" }],
   "bytes without a type": [() => new Response(encode("<b>")), { why: "unseen" }],
-  "small file": [() => new Response(Bun.file(join(folder, "small.txt"))), { why: "unseen" }],
-  "large file": [() => new Response(Bun.file(join(folder, "large.txt"))), { why: "unseen" }],
+  "a blob with a type of its own": [
+    () => new Response(new Blob(["[3]"], { type: "application/json" })),
+    { text: "[3]", size: 3 },
+  ],
+  "a blob without a type": [() => new Response(new Blob(["a"])), { text: "a", size: 1 }],
+  "small file": [
+    () => new Response(Bun.file(join(folder, "small.txt"))),
+    { text: "a file", type: "text/plain;charset=utf-8" },
+  ],
+  "large file": [
+    () => new Response(Bun.file(join(folder, "large.txt")), { headers: { "x-a": "1" } }),
+    { text: "f".repeat(65_536), size: 300_000, cut: true },
+  ],
   "one chunk": [
     () => new Response(streamOf(["[1]"]), { headers: JSON_TYPE }),
     { text: "[1]", size: 3 },
