@@ -63,12 +63,11 @@ const NO_RESPONSE = {
   bodySize: -1,
 };
 
-function harRequest({ direction, request }: Exchange): object {
-  const { method, headers, body } = request;
-  const url = direction === "out" ? request.url : absoluteUrl(request);
+function harRequest({ request }: Exchange): object {
+  const { method, url, headers, body } = request;
   return {
     method,
-    url,
+    url: uriOf(request),
     httpVersion: httpVersion(request),
     cookies: requestCookies(headers),
     headers: nameValues(headers),
@@ -98,11 +97,33 @@ function httpVersion({ http }: RecordedRequest): string {
   return http === undefined ? "" : `HTTP/${http}`;
 }
 
-/** The server sees a path; the rest is in headers, if they are to be believed. */
-function absoluteUrl({ url, headers }: RecordedRequest): string {
-  if (!url.startsWith("/")) return url;
+const HOST = /^(?:[a-z0-9.-]+|\[[0-9a-f:.]+\])(?::\d{1,5})?$/iu;
+const ABSOLUTE = /^([a-z][a-z0-9+.-]*:\/\/[^/?#]*)(.*)$/isu;
+
+/**
+ * A URI, as the schema wants it. A server sees a path; the rest is in headers, if they are to be
+ * believed.
+ */
+function uriOf({ url, headers }: RecordedRequest): string {
+  const [, start, rest] = ABSOLUTE.exec(url) ?? [];
+  if (start !== undefined) return encodedUri(start, "@:[]") + encodedUri(rest!, "@:");
+  const [host = ""] = valuesOf(headers, "host");
   const scheme = valuesOf(headers, "x-forwarded-proto")[0] === "https" ? "https" : "http";
-  return `${scheme}://${valuesOf(headers, "host")[0] ?? "unknown"}${url}`;
+  const path = url.startsWith("/") ? url : `/${url}`;
+  return `${scheme}://${HOST.test(host) ? host : "unknown"}${encodedUri(path, "@:")}`;
+}
+
+/** Percent-encodes what RFC 3986 does not allow. */
+function encodedUri(text: string, allowed: string): string {
+  let hasFragment = false;
+  return text.toWellFormed().replaceAll(/%(?![0-9a-f]{2})|[^a-z0-9._~!$&'()*+,;=/?%-]/giu, (part) => {
+    if (allowed.includes(part)) return part;
+    if (part === "#" && !hasFragment) {
+      hasFragment = true;
+      return part;
+    }
+    return encodeURIComponent(part);
+  });
 }
 
 /** Decoded, where it can be. */

@@ -1,7 +1,7 @@
 import { type ArchiveProblem, checkArchive, type RunReport } from "@idk/recorder/read";
 import { command, type Command } from "../../command.ts";
 import { codeOf, Failure, messageOf, worstOf } from "../../errors/failures.ts";
-import { count, roundBytes } from "../../output/text.ts";
+import { count } from "../../output/text.ts";
 import { ARCHIVE, momentText, openArchive } from "../../recorder/archive.ts";
 
 /** Reads an archive and prints what is missing or damaged. */
@@ -28,7 +28,7 @@ export const check: Command = command(ARCHIVE, async (settings, session) => {
   await out.flush();
   if (!out.json) {
     await out.note(
-      `checked ${count(segments, "segment")} (${roundBytes(storedBytes)}) of ${count(runs.length, "run")}: ` +
+      `checked ${count(segments, "segment")} of ${count(runs.length, "run")}: ` +
         count(exchanges, "exchange") +
         (closed > 0 ? `; and ${count(closed, "root")} for other recipients` : ""),
     );
