@@ -27,7 +27,7 @@ export function shadowMessageBody(
       let whole: Blob | ArrayBuffer;
       let bytes: ArrayBuffer;
       try {
-        whole = await (name === "blob" ? blob : arrayBuffer).call(message);
+        whole = await (name === "blob" ? blob.call(message) : arrayBuffer.call(message));
         bytes = whole instanceof Blob ? await whole.arrayBuffer() : whole;
       } catch (error) {
         over("error");

@@ -96,6 +96,7 @@ export function createPipeline(
     return true;
   }
 
+  let began = false;
   const state = startStateWriter(folder, run, limits.orphanMs, faults, () => ({
     ...segments.position(),
     totals: totalsOf(counters),
@@ -105,6 +106,8 @@ export function createPipeline(
   looking.unref();
 
   const seal = async (end?: "closed"): Promise<boolean> => {
+    // Exchanges that are just over still hand in their bodies.
+    await new Promise(setImmediate);
     await queue.drained();
     return segments.seal(end);
   };
@@ -115,6 +118,9 @@ export function createPipeline(
     faults,
     push(exchange) {
       queue.push(exchange);
+      // From the first exchange on, a run that ends without being closed is found.
+      if (!began) state.write();
+      began = true;
     },
     stats: () => ({
       ...totalsOf(counters),

@@ -17,6 +17,8 @@ export interface RunState {
 
 /** Writes the state of this run as long as it goes on. */
 export interface StateWriter {
+  /** Writes the state now, if that is due. */
+  write(): void;
   /** Ends the writing. @param closed whether the last segment is in the spool: nothing is left then */
   stop(closed: boolean): Promise<void>;
 }
@@ -60,6 +62,7 @@ export function startStateWriter(
   timer.unref();
 
   return {
+    write: writeIfDue,
     async stop(closed) {
       clearInterval(timer);
       await writing;

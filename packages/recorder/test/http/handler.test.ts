@@ -7,7 +7,7 @@ import { exchangeBytes } from "./raw.ts";
 
 const JSON_TYPE = { "content-type": "application/json" };
 const TEXT_TYPE = { "content-type": "text/plain; charset=utf-8" };
-const encode = (text: string): Uint8Array => new TextEncoder().encode(text);
+const encode = (text: string): Uint8Array<ArrayBuffer> => new TextEncoder().encode(text);
 let folder: string;
 
 beforeAll(async () => {
@@ -31,7 +31,7 @@ function streamOf(chunks: readonly (string | Uint8Array)[], waitMs = 0): Readabl
 }
 
 /** Answers, and the recorded body: undefined for none. */
-const answers: Record<string, [() => Response | Promise<Response>, unknown]> = {
+const answers: Record<string, [() => Response | Promise<Response>, object | undefined]> = {
   json: [() => Response.json({ a: 1 }), { text: '{"a":1}', size: 7 }],
   "large text": [
     () => new Response("y".repeat(100_000), { headers: TEXT_TYPE }),

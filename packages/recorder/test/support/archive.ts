@@ -15,7 +15,7 @@ export interface Archive {
   readonly spool: string;
   /** Flushes, and reads what is in the store. */
   exchanges(): Promise<Exchange[]>;
-  /** Closes the recorder, and deletes the spool. */
+  /** Closes the recorder, and deletes its spool if that is its own. */
   [Symbol.asyncDispose](): Promise<void>;
 }
 
@@ -39,7 +39,7 @@ export function newArchive(options: Partial<RecorderOptions> = {}): Archive {
     },
     async [Symbol.asyncDispose]() {
       await recorder.close(1000);
-      rmSync(spool, { recursive: true, force: true });
+      if (options.spool === undefined) rmSync(spool, { recursive: true, force: true });
     },
   };
 }
