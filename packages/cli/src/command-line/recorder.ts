@@ -12,7 +12,10 @@ function addTimes(command: CommanderCommand): CommanderCommand {
 function addFilters(command: CommanderCommand): CommanderCommand {
   return addTimes(
     command
-      .option("--status <status>", "only responses with this status: 404, 5xx, or 404,5xx; 0 for none")
+      .option(
+        "--status <status>",
+        "only responses with this status: 404, 5xx, or 404,5xx; 0 for none",
+      )
       .option("--route <pattern>", "only this route, or path; * matches any text")
       .option("--id <id>", "only the exchange with this id")
       .option("--grep <text>", "only if TEXT is in the URL, a header or the text of a body"),
@@ -38,7 +41,10 @@ export function addRecorderCommands(program: CommanderCommand, actionOf: ActionO
           "blobs that they are stored in.",
       ),
   )
-    .option("--segments", "list segments: address, times, number of exchanges, size, run and number")
+    .option(
+      "--segments",
+      "list segments: address, times, number of exchanges, size, run and number",
+    )
     .action(actionOf(async () => (await import("../commands/recorder/ls.ts")).ls));
 
   addFilters(

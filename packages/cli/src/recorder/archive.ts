@@ -19,7 +19,13 @@ import { parseMoment } from "./moment.ts";
 const moment = optional(field((given) => parseMoment(given)));
 
 /** The settings of every command that reads an archive. */
-export const ARCHIVE = { store, identity: identitySources, passphrase, since: moment, until: moment };
+export const ARCHIVE = {
+  store,
+  identity: identitySources,
+  passphrase,
+  since: moment,
+  until: moment,
+};
 
 /** The settings of those that read exchanges. */
 export const EXCHANGES = {
@@ -100,7 +106,10 @@ export function createFaults({ out }: Session): Faults {
       await out.flush();
       await printed;
       if (codes.length > 0) {
-        throw new Failure(worstOf(codes), `${count(codes.length, "segment")} could not be read whole`);
+        throw new Failure(
+          worstOf(codes),
+          `${count(codes.length, "segment")} could not be read whole`,
+        );
       }
       if (nothingOpened !== undefined) {
         throw new Failure(

@@ -48,7 +48,9 @@ export function exchangeText(exchange: Exchange): string {
   if (response === undefined) messages.push("no response");
   else {
     const { status, reason = "" } = response;
-    messages.push(message(`${status} ${printable(reason)}`.trim(), response.headers, response.body));
+    messages.push(
+      message(`${status} ${printable(reason)}`.trim(), response.headers, response.body),
+    );
   }
   return [about.join("\n"), ...messages].join("\n\n");
 }
@@ -58,7 +60,10 @@ function message(
   headers: readonly Header[],
   body: RecordedBody | undefined,
 ): string {
-  const lines = [start, ...headers.map(([name, value]) => `${printable(name)}: ${printable(value)}`)];
+  const lines = [
+    start,
+    ...headers.map(([name, value]) => `${printable(name)}: ${printable(value)}`),
+  ];
   return body === undefined ? lines.join("\n") : [lines.join("\n"), bodyText(body)].join("\n\n");
 }
 

@@ -35,7 +35,10 @@ async function replay(session: string): Promise<string> {
   for (const name of ["bin", "home", "work"]) mkdirSync(join(folder, name));
   writeFileSync(join(folder, "bin/idk"), `#!/bin/sh\nexec '${process.execPath}' '${MAIN}' "$@"\n`);
   const record = join(import.meta.dir, "../support/record-exchanges.ts");
-  writeFileSync(join(folder, "bin/record"), `#!/bin/sh\nexec '${process.execPath}' '${record}' "$@"\n`);
+  writeFileSync(
+    join(folder, "bin/record"),
+    `#!/bin/sh\nexec '${process.execPath}' '${record}' "$@"\n`,
+  );
   for (const name of ["idk", "record"]) chmodSync(join(folder, "bin", name), 0o755);
   const lines: string[] = [];
   for (const line of session.split("\n")) {
@@ -111,7 +114,8 @@ function withNames(output: string, folder: string, variables: string): string {
     .replaceAll(/\bidk-writer1[0-9a-z]{50,}/gu, "<writer>")
     .replaceAll(/\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d)?(?:\.\d+)?Z?/gu, "<date>")
     .replaceAll(/(?<=At":)\d{13}/gu, "<time>")
-    .replaceAll(/(?<="time":)\d{13}/gu, "<time>")
+    .replaceAll(/(?<="(?:time|from|to)":)\d{13}/gu, "<time>")
+    .replaceAll(/(?<="(?:ms|time|wait)":)\d+(?:\.\d+)?(?=[,}])/gu, "<n>")
     .replaceAll(/(?<=from )\d{4}-\d\d-\d\d(?= on)/gu, "<date>")
     .replaceAll(/(?<= sent, in )[\d.]+ s/gu, "<n> s")
     .replaceAll(/\d+(?:\.\d+)?(?= ms\b)|(?<=roundTripMs":)[\d.e-]+/gu, "<n>")

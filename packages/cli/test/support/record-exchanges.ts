@@ -18,23 +18,16 @@ const recorder = createRecorder({
   onError: (error) => console.error(error.message),
 });
 
-const handler = recorder.handler(async (request: Request) => {
-  await request.text();
+const handler = recorder.handler((request: Request) => {
   const { pathname } = new URL(request.url);
-  if (pathname === "/fail") return new Response("out of order", { status: 503 });
-  return Response.json({ path: pathname, token: "hunter2" });
+  const status = pathname === "/fail" ? 503 : 200;
+  return Response.json({ path: pathname, token: "hunter2" }, { status });
 });
 
 const answers = [
-  await handler(new Request("http://a.example/items?access_token=hunter2")),
-  await handler(new Request("http://a.example/fail", { headers: { cookie: "sid=hunter2" } })),
-  await handler(
-    new Request("http://a.example/login", {
-      method: "POST",
-      headers: { authorization: "Bearer hunter2", "content-type": "application/json" },
-      body: '{"user":"me","password":"hunter2"}',
-    }),
-  ),
+  handler(new Request("http://a.example/items?access_token=hunter2")),
+  handler(new Request("http://a.example/fail", { headers: { cookie: "sid=hunter2" } })),
+  handler(new Request("http://a.example/login", { headers: { authorization: "Bearer hunter2" } })),
 ];
 for (const answer of answers) await answer.text();
 const isUploaded = await recorder.close();

@@ -54,7 +54,7 @@ export async function* readExchanges(
   const { onFault = () => {}, signal } = options;
   const matches = exchangeMatcher(options);
   const waiting = createHeap<Waiting>(
-    (a, b) => a.time - b.time || compareText(a.exchange.id, b.exchange.id),
+    (a, b) => a.time - b.time || compareIds(a.exchange.id, b.exchange.id),
   );
   let waitingBytes = 0;
 
@@ -145,4 +145,9 @@ async function linesOf(
     onFault({ kind: "damaged", address: segment.address, error });
     return undefined;
   }
+}
+
+/** Those of one run by their numbers. */
+function compareIds(a: string, b: string): number {
+  return a.length - b.length || compareText(a, b);
 }

@@ -1,5 +1,10 @@
 import { StorageError } from "@idk/storage";
-import type { Exchange, RecordedBody, RecordedRequest, RecordedResponse } from "../record/exchange.ts";
+import type {
+  Exchange,
+  RecordedBody,
+  RecordedRequest,
+  RecordedResponse,
+} from "../record/exchange.ts";
 import { matchesPattern } from "../redact/rules/names.ts";
 
 /** Which exchanges to read; all that are given have to hold. */
@@ -58,7 +63,9 @@ function statusMatcher(status: string): (status: number) => boolean {
 }
 
 function hasText({ request, response }: Exchange, text: string): boolean {
-  return request.url.includes(text) || hasMessageText(request, text) || hasMessageText(response, text);
+  return (
+    request.url.includes(text) || hasMessageText(request, text) || hasMessageText(response, text)
+  );
 }
 
 function hasMessageText(

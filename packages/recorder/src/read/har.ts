@@ -116,14 +116,16 @@ function uriOf({ url, headers }: RecordedRequest): string {
 /** Percent-encodes what RFC 3986 does not allow. */
 function encodedUri(text: string, allowed: string): string {
   let hasFragment = false;
-  return text.toWellFormed().replaceAll(/%(?![0-9a-f]{2})|[^a-z0-9._~!$&'()*+,;=/?%-]/giu, (part) => {
-    if (allowed.includes(part)) return part;
-    if (part === "#" && !hasFragment) {
-      hasFragment = true;
-      return part;
-    }
-    return encodeURIComponent(part);
-  });
+  return text
+    .toWellFormed()
+    .replaceAll(/%(?![0-9a-f]{2})|[^a-z0-9._~!$&'()*+,;=/?%-]/giu, (part) => {
+      if (allowed.includes(part)) return part;
+      if (part === "#" && !hasFragment) {
+        hasFragment = true;
+        return part;
+      }
+      return encodeURIComponent(part);
+    });
 }
 
 /** Decoded, where it can be. */

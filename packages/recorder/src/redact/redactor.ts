@@ -35,7 +35,10 @@ export function createRedactor(rules: readonly RedactRule[], options: RedactorOp
   const setFor = (url: string, route: string | undefined): RuleSet => {
     if (!hasRoutes) return setOf("", () => true);
     // Frameworks match paths regardless of case.
-    const places = [pathOf(url).toLowerCase(), ...(route === undefined ? [] : [route.toLowerCase()])];
+    const places = [
+      pathOf(url).toLowerCase(),
+      ...(route === undefined ? [] : [route.toLowerCase()]),
+    ];
     const isOn = checked.map(
       ({ route: pattern }) =>
         pattern === undefined || places.some((place) => matchesPattern(pattern, place)),

@@ -26,6 +26,12 @@ describe("exchanges", () => {
     expect(numbers(await listed(readExchanges(archive.store)))).toEqual([0, 1, 2, 3, 4, 5]);
   });
 
+  test("of the same millisecond are read by their numbers", async () => {
+    const archive = testArchive();
+    await archive.add([exchange(10, 0), exchange(9, 0), exchange(100, 0), exchange(2, 0)]);
+    expect(numbers(await listed(readExchanges(archive.store)))).toEqual([2, 9, 10, 100]);
+  });
+
   test("are read in order even if segments do not fit into memory together", async () => {
     const archive = testArchive();
     const text = "x".repeat(900_000);
@@ -33,7 +39,11 @@ describe("exchanges", () => {
     for (let number = 0; number < 45; number++) {
       const response = { status: 200, headers: [], body };
       const at = (number * 7) % 45;
-      await archive.add([exchange(at, at, { response })], { seq: number, from: DAY + at, to: DAY + at });
+      await archive.add([exchange(at, at, { response })], {
+        seq: number,
+        from: DAY + at,
+        to: DAY + at,
+      });
     }
     const read = numbers(await listed(readExchanges(archive.store)));
     expect(read).toEqual(Array.from({ length: 45 }, (_, number) => number));
@@ -72,7 +82,10 @@ describe("exchanges", () => {
         route: "/users/:id",
         request: { method: "POST", url: "/users/3", headers: [["x-note", "needle"]] },
       }),
-      { ...unanswered, request: { method: "GET", url: "https://b.example/elsewhere?x", headers: [] } },
+      {
+        ...unanswered,
+        request: { method: "GET", url: "https://b.example/elsewhere?x", headers: [] },
+      },
     ]);
     expect(numbers(await listed(readExchanges(archive.store, filter)))).toEqual([...found]);
   });
@@ -110,9 +123,7 @@ describe("exchanges", () => {
     );
     expect(numbers(read)).toEqual([0, 1, 5]);
     expect(faults).toHaveLength(3);
-    expect(faults).toContainEqual(
-      expect.objectContaining({ kind: "damaged", address: damaged }),
-    );
+    expect(faults).toContainEqual(expect.objectContaining({ kind: "damaged", address: damaged }));
     expect(faults).toContainEqual({ kind: "lines", address: forged, count: 3 });
     expect(faults).toContainEqual({ kind: "closed", count: 3, opened: 2 });
   });
@@ -158,7 +169,11 @@ describe("exchanges", () => {
 describe("segments", () => {
   test("are listed by time, with what they announce", async () => {
     const archive = testArchive();
-    const second = await archive.add([exchange(1, 100)], { seq: 1, from: DAY + 100, end: "closed" });
+    const second = await archive.add([exchange(1, 100)], {
+      seq: 1,
+      from: DAY + 100,
+      end: "closed",
+    });
     const first = await archive.add([exchange(0, 0)]);
     const found = await listSegments(archive.store);
     expect(found.map(({ address }) => address)).toEqual([first, second]);

@@ -38,9 +38,9 @@ async function har(...exchanges: readonly Exchange[]): Promise<Har> {
 
 test("the schema refuses what is not HAR", () => {
   expect(validate({ log: { version: "1.2", creator: { name: "a", version: "1" } } })).toBe(false);
-  expect(validate({ log: { version: "1.2", creator: { name: "a", version: "1" }, entries: [{}] } })).toBe(
-    false,
-  );
+  expect(
+    validate({ log: { version: "1.2", creator: { name: "a", version: "1" }, entries: [{}] } }),
+  ).toBe(false);
 });
 
 test("an archive without exchanges is a document without entries", async () => {
@@ -181,14 +181,19 @@ test("any exchange is valid HAR", async () => {
     .record({ status: fc.nat(599), reason: text, headers, body })
     .map(({ body: given, ...rest }) => ({ ...rest, ...(given && { body: given }) }));
   await fc.assert(
-    fc.asyncProperty(request, response, fc.constantFrom("in", "out"), async (asked, answer, direction) => {
-      await har({
-        ...exchange(1, 1),
-        direction: direction as "in",
-        request: asked as Exchange["request"],
-        response: answer as Exchange["response"] & object,
-      });
-    }),
+    fc.asyncProperty(
+      request,
+      response,
+      fc.constantFrom("in", "out"),
+      async (asked, answer, direction) => {
+        await har({
+          ...exchange(1, 1),
+          direction: direction as "in",
+          request: asked as Exchange["request"],
+          response: answer as Exchange["response"] & object,
+        });
+      },
+    ),
     { numRuns: 500 },
   );
 });

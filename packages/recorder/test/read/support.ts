@@ -34,7 +34,9 @@ export function testArchive(backend: Backend = memory()): TestArchive {
     backend,
     store,
     async add(lines, metadata = {}, recipient = identity.recipient) {
-      const times = lines.flatMap((line) => (typeof line === "string" ? [] : [Date.parse(line.time)]));
+      const times = lines.flatMap((line) =>
+        typeof line === "string" ? [] : [Date.parse(line.time)],
+      );
       const text = lines.map((line) => (typeof line === "string" ? line : JSON.stringify(line)));
       return store.put(`${text.join("\n")}${text.length === 0 ? "" : "\n"}`, {
         recipients: [recipient],
@@ -63,7 +65,12 @@ export function exchange(number: number, after: number, more: Partial<Exchange> 
     time: new Date(DAY + after).toISOString(),
     ms: 1.5,
     direction: "in",
-    request: { method: "GET", url: `/items/${number}?a=1`, http: "1.1", headers: [["host", "a.example"]] },
+    request: {
+      method: "GET",
+      url: `/items/${number}?a=1`,
+      http: "1.1",
+      headers: [["host", "a.example"]],
+    },
     response: { status: 200, reason: "OK", headers: [] },
     ...more,
   };

@@ -1,5 +1,11 @@
 import { describe, expect, test } from "bun:test";
-import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from "node:zlib";
+import {
+  brotliCompressSync,
+  deflateRawSync,
+  deflateSync,
+  gzipSync,
+  zstdCompressSync,
+} from "node:zlib";
 import { CARD, captured, finished, redactedBody, redactor, TOKEN } from "./support.ts";
 
 const JSON_TYPE = "application/json";
@@ -143,14 +149,17 @@ describe("encoded bodies", () => {
     expect(body.text).not.toMatch(/"s\d/u);
   });
 
-  test.each(codecs)("with %s that expand beyond the limit have a beginning", (encoding, compress) => {
-    const bomb = compress(`["${"a".repeat(50_000_000)}"]`);
-    const start = performance.now();
-    const body = redactedBody(bomb, JSON_TYPE, [], { encoding });
-    expect(performance.now() - start).toBeLessThan(1000);
-    expect(body.cut).toBe(true);
-    expect(body.text!.length).toBeLessThanOrEqual(65_536);
-  });
+  test.each(codecs)(
+    "with %s that expand beyond the limit have a beginning",
+    (encoding, compress) => {
+      const bomb = compress(`["${"a".repeat(50_000_000)}"]`);
+      const start = performance.now();
+      const body = redactedBody(bomb, JSON_TYPE, [], { encoding });
+      expect(performance.now() - start).toBeLessThan(1000);
+      expect(body.cut).toBe(true);
+      expect(body.text!.length).toBeLessThanOrEqual(65_536);
+    },
+  );
 
   test("in unknown ways keep only size and type", () => {
     for (const encoding of ["compress", "gzip, br", "aes128gcm", "__proto__"]) {
@@ -169,7 +178,7 @@ describe("forms", () => {
       "a=1&password=***&user%5Btoken%5D=***&b=%C3%A4+b&c",
     );
     expect(form(`note=see+${TOKEN}&n=${CARD}`)).toBe("note=see%20***&n=***");
-    expect(form('payload=%7B%22token%22%3A1%7D')).toBe("payload=%7B%22token%22:%22***%22%7D");
+    expect(form("payload=%7B%22token%22%3A1%7D")).toBe("payload=%7B%22token%22:%22***%22%7D");
   });
 
   test("that were cut are redacted, wherever they end", () => {
@@ -193,9 +202,9 @@ describe("text", () => {
     redactedBody(given, "text/plain", [], more).text;
 
   test("loses what is recognized anywhere, and values of names", () => {
-    expect(text(`one ${CARD}\npassword: hunter2 x\nuser: me\n"token" = 'abc'\na=1 secret=b c`)).toBe(
-      `one ***\npassword: ***\nuser: me\n"token" = ***\na=1 secret=*** c`,
-    );
+    expect(
+      text(`one ${CARD}\npassword: hunter2 x\nuser: me\n"token" = 'abc'\na=1 secret=b c`),
+    ).toBe(`one ***\npassword: ***\nuser: me\n"token" = ***\na=1 secret=*** c`);
     expect(text("no notes: here\r\nat all")).toBe("no notes: here\r\nat all");
   });
 
@@ -206,8 +215,7 @@ describe("text", () => {
 });
 
 describe("lines of JSON", () => {
-  const lines = (given: string, more = {}) =>
-    redactedBody(given, "application/x-ndjson", [], more);
+  const lines = (given: string, more = {}) => redactedBody(given, "application/x-ndjson", [], more);
 
   test("are redacted each for itself", () => {
     expect(lines('{"token":1}\n\n{"a":2}\r\n{"token":3}').text).toBe(
@@ -230,13 +238,16 @@ describe("server-sent events", () => {
     redactedBody(given, "text/event-stream", [], more).text;
 
   test("are redacted in their data", () => {
-    const given = 'event: a\ndata: {"token":1}\n\n:note\ndata: [1,\ndata: {"token":2}]\n\ndata: x\n\n';
+    const given =
+      'event: a\ndata: {"token":1}\n\n:note\ndata: [1,\ndata: {"token":2}]\n\ndata: x\n\n';
     expect(events(given)).toBe(
       'event: a\ndata: {"token":"***"}\n\n:note\ndata: [1,\ndata: {"token":"***"}]\n\ndata: x\n\n',
     );
     expect(events("data: {token: 1}\n\n")).toBe("data: ***\n\n");
     expect(events("data: a\r\ndata:b\r\n\r\n")).toBe("data: a\r\ndata:b\r\n\r\n");
-    expect(events('data: a\n\ndata: {"token":"x', { cut: true })).toBe('data: a\n\ndata: {"token":"***"');
+    expect(events('data: a\n\ndata: {"token":"x', { cut: true })).toBe(
+      'data: a\n\ndata: {"token":"***"',
+    );
   });
 });
 

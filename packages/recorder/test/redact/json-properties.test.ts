@@ -13,7 +13,10 @@ type Tree =
   | { readonly kind: "word"; readonly text: string }
   | { readonly kind: "string"; readonly text: string }
   | { readonly kind: "array"; readonly items: readonly Tree[] }
-  | { readonly kind: "object"; readonly members: readonly (readonly [name: string, value: Tree])[] };
+  | {
+      readonly kind: "object";
+      readonly members: readonly (readonly [name: string, value: Tree])[];
+    };
 
 /** A recursive reader of JSON that is known to be valid. */
 function parse(json: string): Tree {
@@ -68,7 +71,11 @@ function matches(pattern: Path, path: Path): boolean {
   return (first === "*" || first === path[0]) && matches(rest, path.slice(1));
 }
 
-function ruleFor(rules: readonly RedactRule[], path: Path, isMember: boolean): RedactRule | undefined {
+function ruleFor(
+  rules: readonly RedactRule[],
+  path: Path,
+  isMember: boolean,
+): RedactRule | undefined {
   return rules.find(({ name, path: pattern }) =>
     name === undefined
       ? matches(pattern!.split("."), path)
@@ -77,7 +84,12 @@ function ruleFor(rules: readonly RedactRule[], path: Path, isMember: boolean): R
 }
 
 /** @returns undefined if it is dropped */
-function redacted(tree: Tree, rules: readonly RedactRule[], path: Path, isMember: boolean): Tree | undefined {
+function redacted(
+  tree: Tree,
+  rules: readonly RedactRule[],
+  path: Path,
+  isMember: boolean,
+): Tree | undefined {
   const rule = ruleFor(rules, path, isMember);
   if (rule?.action === "drop") return undefined;
   if (rule?.action === "mask") return { kind: "string", text: "***" };
@@ -188,7 +200,11 @@ test("the scanner changes nothing that no rule covers", () => {
 
 test("the scanner accepts what JSON.parse accepts, and nothing else", () => {
   const changed = fc
-    .tuple(documents, fc.nat(), fc.constantFrom("", ",", "}", "]", '"', "\\", "{", ":", "0", " ", "-"))
+    .tuple(
+      documents,
+      fc.nat(),
+      fc.constantFrom("", ",", "}", "]", '"', "\\", "{", ":", "0", " ", "-"),
+    )
     .map(([json, at, by]) => {
       const place = at % (json.length + 1);
       return json.slice(0, place) + by + json.slice(by === "" ? place + 1 : place);

@@ -18,17 +18,29 @@ const events = (text: string): unknown => redactedBody(text, "text/event-stream"
 
 const inString = (text: string): string => `["${text}"]`;
 
-const cases: readonly (readonly [name: string, work: (text: string) => unknown, make: (n: number) => string])[] = [
+const cases: readonly (readonly [
+  name: string,
+  work: (text: string) => unknown,
+  make: (n: number) => string,
+])[] = [
   ["levels", json, (n) => "[".repeat(n) + "]".repeat(n)],
   ["open levels", cutJson, (n) => '{"a":'.repeat(n)],
   ["members", json, (n) => `{${'"a":1,'.repeat(n)}"b":2}`],
-  ["different members", json, (n) => `{${Array.from({ length: n }, (_, at) => `"k${at}":1`).join()}}`],
+  [
+    "different members",
+    json,
+    (n) => `{${Array.from({ length: n }, (_, at) => `"k${at}":1`).join()}}`,
+  ],
   ["secret members", json, (n) => `{${'"token":1,'.repeat(n)}"b":2}`],
   ["escapes", json, (n) => inString("\\u0041\\n".repeat(n))],
   ["an escape that is cut", cutJson, (n) => `["${"\\u0041".repeat(n)}\\u00`],
   ["a long number", json, (n) => "1".repeat(8 * n)],
   ["beginnings of tokens", json, (n) => inString("eyJ".repeat(n))],
-  ["tokens", json, (n) => `[${inString("eyJaaaaaaaaaaaaa.a.a").repeat(n).replaceAll("][", "],[")}]`],
+  [
+    "tokens",
+    json,
+    (n) => `[${inString("eyJaaaaaaaaaaaaa.a.a").repeat(n).replaceAll("][", "],[")}]`,
+  ],
   ["dots", header, (n) => `eyJ${".".repeat(n)}`],
   ["slashes", header, (n) => "/".repeat(n)],
   ["authorities", header, (n) => "//a".repeat(n)],
@@ -52,7 +64,11 @@ const cases: readonly (readonly [name: string, work: (text: string) => unknown, 
   ["percent signs", form, (n) => "%41=%42&".repeat(n)],
   ["a path", redactedUrl, (n) => "/%41".repeat(n)],
   ["a broken path", redactedUrl, (n) => "/%".repeat(n)],
-  ["JSON in strings", json, (n) => JSON.stringify([JSON.stringify([JSON.stringify(["[".repeat(n)])])])],
+  [
+    "JSON in strings",
+    json,
+    (n) => JSON.stringify([JSON.stringify([JSON.stringify(["[".repeat(n)])])]),
+  ],
 ];
 
 /** The shortest of several times, in milliseconds, so that other programs matter less. */
@@ -66,11 +82,15 @@ function timeOf(work: (text: string) => unknown, text: string): number {
   return best;
 }
 
-test.each(cases)("%s take linear time", (_, work, make) => {
-  const n = 16_384;
-  timeOf(work, make(n));
-  const short = timeOf(work, make(n));
-  const long = timeOf(work, make(8 * n));
-  // Below a millisecond, the clock and collections of garbage decide.
-  expect(long / Math.max(short, 1)).toBeLessThan(24);
-}, 60_000);
+test.each(cases)(
+  "%s take linear time",
+  (_, work, make) => {
+    const n = 16_384;
+    timeOf(work, make(n));
+    const short = timeOf(work, make(n));
+    const long = timeOf(work, make(8 * n));
+    // Below a millisecond, the clock and collections of garbage decide.
+    expect(long / Math.max(short, 1)).toBeLessThan(24);
+  },
+  60_000,
+);

@@ -7,10 +7,7 @@ describe("rules are checked at start", () => {
   const faults: readonly (readonly [rule: unknown, message: string])[] = [
     ["email", 'redact[0] must be a rule such as { name: "email", action: "hash" }'],
     [null, 'redact[0] must be a rule such as { name: "email", action: "hash" }'],
-    [
-      { action: "mask" },
-      "redact[0] must have exactly one of header, name and path, got 0",
-    ],
+    [{ action: "mask" }, "redact[0] must have exactly one of header, name and path, got 0"],
     [
       { header: "a", name: "b", action: "mask" },
       "redact[0] must have exactly one of header, name and path, got 2",
@@ -19,7 +16,10 @@ describe("rules are checked at start", () => {
     [{ name: 5, action: "mask" }, "redact[0].name must be a text that is not empty"],
     [{ name: "--", action: "mask" }, "redact[0].name needs a letter, a digit or *"],
     [{ name: "a".repeat(501), action: "mask" }, "redact[0].name must have at most 500 characters"],
-    [{ name: "a", action: "hide" }, "redact[0].action must be drop, mask, hash, replace or truncate"],
+    [
+      { name: "a", action: "hide" },
+      "redact[0].action must be drop, mask, hash, replace or truncate",
+    ],
     [{ name: "a" }, "redact[0].action must be drop, mask, hash, replace or truncate"],
     [
       { name: "a", action: "mask", rout: "/a" },
@@ -27,23 +27,20 @@ describe("rules are checked at start", () => {
     ],
     [{ name: "a", action: "mask", with: "x" }, "redact[0].with needs the action replace"],
     [{ name: "a", action: "mask", length: 1 }, "redact[0].length needs the action truncate"],
-    [
-      { name: "a", action: "replace" },
-      "redact[0].with must be a text of at most 500 characters",
-    ],
+    [{ name: "a", action: "replace" }, "redact[0].with must be a text of at most 500 characters"],
     [
       { name: "a", action: "replace", with: "a\nb" },
       "redact[0].with must not have control characters",
     ],
-    [
-      { name: "a", action: "truncate" },
-      "redact[0].length must be an integer from 0 to 65536",
-    ],
+    [{ name: "a", action: "truncate" }, "redact[0].length must be an integer from 0 to 65536"],
     [
       { name: "a", action: "truncate", length: -1 },
       "redact[0].length must be an integer from 0 to 65536",
     ],
-    [{ path: "a..b", action: "mask" }, "redact[0].path must be names, * or **, separated by single dots"],
+    [
+      { path: "a..b", action: "mask" },
+      "redact[0].path must be names, * or **, separated by single dots",
+    ],
     [{ path: "a.b*", action: "mask" }, "redact[0].path can have * or ** only as a whole level"],
     [
       { path: Array.from({ length: 33 }, () => "a").join("."), action: "mask" },
@@ -74,7 +71,9 @@ describe("rules are checked at start", () => {
       'redactDefaults has an unknown key "cokies"; keys are authorization, cookies, apiKeys, names, ' +
         "userinfo, signedUrls, jwts, cardNumbers",
     );
-    expect(fault({ defaults: { cookies: 1 } })).toBe("redactDefaults.cookies must be true or false");
+    expect(fault({ defaults: { cookies: 1 } })).toBe(
+      "redactDefaults.cookies must be true or false",
+    );
     expect(fault({ binaryTypes: ["image"] })).toBe(
       "binaryTypes[0] must be a media type such as image/png or image/*",
     );
@@ -82,9 +81,9 @@ describe("rules are checked at start", () => {
       "the limit for bodies must be an integer, 0 or more",
     );
     expect(() => redactor(5 as never)).toThrow("redact must be a list of rules");
-    expect(() => redactor(Array.from({ length: 1001 }, () => ({ name: "a", action: "mask" })))).toThrow(
-      "redact has 1001 rules, at most 1000",
-    );
+    expect(() =>
+      redactor(Array.from({ length: 1001 }, () => ({ name: "a", action: "mask" }))),
+    ).toThrow("redact has 1001 rules, at most 1000");
   });
 });
 
@@ -132,7 +131,10 @@ describe("actions", () => {
   });
 
   test("drop items of arrays by path", () => {
-    const rules = [{ path: "list.*.secret", action: "drop" }, { path: "other.1", action: "drop" }] as const;
+    const rules = [
+      { path: "list.*.secret", action: "drop" },
+      { path: "other.1", action: "drop" },
+    ] as const;
     expect(redactedJson('{"list":[{"secret":1,"a":1}],"other":[1,2,3]}', rules)).toBe(
       '{"list":[{"a":1}],"other":[1,3]}',
     );
@@ -146,7 +148,9 @@ describe("actions", () => {
 
   test("hash equal values to equal texts under one key, wherever they are", () => {
     const rules = [{ name: "x", action: "hash" }] as const;
-    const hash = /^\{"x":"(hash:[0-9a-f]{32})"\}$/u.exec(redactedJson('{"x":"a@b.c"}', rules)!)![1]!;
+    const hash = /^\{"x":"(hash:[0-9a-f]{32})"\}$/u.exec(
+      redactedJson('{"x":"a@b.c"}', rules)!,
+    )![1]!;
     expect(redactedJson('{"x":"\\u0061@b.c"}', rules)).toBe(`{"x":"${hash}"}`);
     expect(redactedUrl("/?x=a%40b.c", rules)).toBe(`/?x=${hash}`);
     expect(redactedJson('{"x":"b@b.c"}', rules)).not.toContain(hash);
@@ -155,7 +159,9 @@ describe("actions", () => {
   });
 
   test("replace a value by a text", () => {
-    expect(applied('{"y":1}', { action: "replace", with: 'a"b' })).toBe('{"a":1,"x":"a\\"b","b":2}');
+    expect(applied('{"y":1}', { action: "replace", with: 'a"b' })).toBe(
+      '{"a":1,"x":"a\\"b","b":2}',
+    );
     expect(redactedUrl("/?x=1", [{ name: "x", action: "replace", with: "a&b" }])).toBe("/?x=a%26b");
   });
 
@@ -212,7 +218,7 @@ describe("paths", () => {
     expect(masked(json, "user.a.1")).toBe(json);
     expect(masked(json, "user.**")).toBe('{"user":"***","notes":3}');
     expect(masked(json, "**")).toBe('"***"');
-    expect(masked('[[1,2],[3,4]]', "*.1")).toBe('[[1,"***"],[3,"***"]]');
+    expect(masked("[[1,2],[3,4]]", "*.1")).toBe('[[1,"***"],[3,"***"]]');
   });
 
   test("match names regardless of case and separators, also escaped ones", () => {

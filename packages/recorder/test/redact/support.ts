@@ -82,7 +82,9 @@ export function redactedHeader(
   rules: readonly RedactRule[] = [],
   options: Partial<RedactorOptions> = {},
 ): string | undefined {
-  const [header] = redactor(rules, options).for({ url: "/" }).headers([[name, value]]);
+  const [header] = redactor(rules, options)
+    .for({ url: "/" })
+    .headers([[name, value]]);
   return header?.[1];
 }
 

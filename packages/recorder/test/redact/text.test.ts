@@ -67,7 +67,9 @@ describe("card numbers", () => {
   });
 
   test("are not numbers without a valid checksum, nor times, nor fractions", () => {
-    const time = Array.from("0123456789", (digit) => `179000000000${digit}`).find(hasValidChecksum)!;
+    const time = Array.from("0123456789", (digit) => `179000000000${digit}`).find(
+      hasValidChecksum,
+    )!;
     for (const number of [
       "4111111111111112",
       "4111 1111 1111 1112",
@@ -203,13 +205,19 @@ describe("the URL of a request", () => {
       [`/reset/${TOKEN.replaceAll(".", "%2E")}`, "/reset/***"],
       ["/c/4111%201111%201111%201111", "/c/***"],
       ["/?card=4111+1111+1111+1111", "/?card=***"],
-      ["/?next=https%3A%2F%2Fx%2F%3Ftoken%3Dabc%26a%3D1", "/?next=https:%2F%2Fx%2F%3Ftoken%3D***%26a%3D1"],
-      ["/?Access-Token=a&user[passWord]=b&a.session_id=c", "/?Access-Token=***&user[passWord]=***&a.session_id=***"],
+      [
+        "/?next=https%3A%2F%2Fx%2F%3Ftoken%3Dabc%26a%3D1",
+        "/?next=https:%2F%2Fx%2F%3Ftoken%3D***%26a%3D1",
+      ],
+      [
+        "/?Access-Token=a&user[passWord]=b&a.session_id=c",
+        "/?Access-Token=***&user[passWord]=***&a.session_id=***",
+      ],
       ["/?%74oken=a", "/?%74oken=***"],
       ["/?%zz=a&b=%zz&c=1", "/?***=***&b=***&c=1"],
       [`/?${TOKEN}`, "/?***"],
       ["https://u:p@h/p?token=a#id_token=b&x=1", "https://***@h/p?token=***#id_token=***&x=1"],
-      ['/?filter={"password":"x","a":1}', '/?filter=%7B%22password%22:%22***%22%2C%22a%22:1%7D'],
+      ['/?filter={"password":"x","a":1}', "/?filter=%7B%22password%22:%22***%22%2C%22a%22:1%7D"],
       ["/?a=1#top", "/?a=1#top"],
       ["not a url at all", "not a url at all"],
     ] as const) {

@@ -34,10 +34,13 @@ export const check: Command = command(ARCHIVE, async (settings, session) => {
     );
     if (isWhole && segments > 0) await out.note("no segment is damaged or missing between others");
   }
-  if (segments === 0 && closed > 0) {
-    throw new Failure("no-match", "none of your identities opens a segment: name another one with -i");
+  if (isWhole) {
+    if (segments > 0 || closed === 0) return;
+    throw new Failure(
+      "no-match",
+      "none of your identities opens a segment: name another one with -i",
+    );
   }
-  if (isWhole) return;
   const codes = problems.map((problem) =>
     problem.kind === "damaged" ? codeOf(problem.error) : "format",
   );

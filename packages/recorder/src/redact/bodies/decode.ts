@@ -27,7 +27,10 @@ const GZIP: Codec = { decode: zlib.gunzipSync, flush: zlib.constants.Z_SYNC_FLUS
 const DEFLATE: Codec = { decode: zlib.inflateSync, flush: zlib.constants.Z_SYNC_FLUSH };
 /** Some servers send it as `deflate`, against RFC 9110. */
 const RAW_DEFLATE: Codec = { decode: zlib.inflateRawSync, flush: zlib.constants.Z_SYNC_FLUSH };
-const BROTLI: Codec = { decode: zlib.brotliDecompressSync, flush: zlib.constants.BROTLI_OPERATION_FLUSH };
+const BROTLI: Codec = {
+  decode: zlib.brotliDecompressSync,
+  flush: zlib.constants.BROTLI_OPERATION_FLUSH,
+};
 
 /** Node 20 has no zstd, so that its functions cannot be imported by name. */
 const ZSTD: readonly Codec[] =

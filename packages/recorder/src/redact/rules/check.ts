@@ -37,7 +37,8 @@ const DEFAULTS = [
 /** @throws StorageError `usage` */
 export function checkRules(rules: unknown): CheckedRule[] {
   if (!Array.isArray(rules)) throw usage("redact must be a list of rules");
-  if (rules.length > RULES_MAX) throw usage(`redact has ${rules.length} rules, at most ${RULES_MAX}`);
+  if (rules.length > RULES_MAX)
+    throw usage(`redact has ${rules.length} rules, at most ${RULES_MAX}`);
   return rules.map((rule: unknown, index) => checkRule(rule, `redact[${index}]`));
 }
 
@@ -65,7 +66,8 @@ function checkRule(given: unknown, at: string): CheckedRule {
 }
 
 function checkText(text: unknown, at: string): string {
-  if (typeof text !== "string" || text === "") throw usage(`${at} must be a text that is not empty`);
+  if (typeof text !== "string" || text === "")
+    throw usage(`${at} must be a text that is not empty`);
   if (text.length > TEXT_MAX) throw usage(`${at} must have at most ${TEXT_MAX} characters`);
   return text;
 }
