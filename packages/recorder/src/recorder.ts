@@ -24,7 +24,9 @@ export interface Recorder {
   attach(server: Server): () => void;
 
   /** A handler of web requests, for `Bun.serve` and others, that records what the given one answers. */
-  handler<Handler extends WebHandler>(handler: Handler): Handler;
+  handler<Rest extends unknown[], Answer>(
+    handler: WebHandler<Rest, Answer>,
+  ): WebHandler<Rest, Answer>;
 
   /** A `fetch` that records what the application asks of others through it. */
   fetch<Fetch extends FetchFunction>(fetch: Fetch): Fetch;

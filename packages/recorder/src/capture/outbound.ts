@@ -57,7 +57,9 @@ function begin(
     const type = typeOf(body);
     const named = headers.some(([name]) => name === "content-type");
     if (type !== undefined && !named) headers.push(["content-type", type]);
-    const request = { method, url: given?.url ?? String(input), headers };
+    // As it is sent: with a path.
+    const url = given?.url ?? new URL(String(input)).href;
+    const request = { method, url, headers };
     exchange = capture.begin("out", request, () => ({}));
     if (exchange === undefined) return;
     if (body !== undefined) {

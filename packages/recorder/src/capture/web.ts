@@ -4,18 +4,17 @@ import { shadowMessageBody } from "./message-body.ts";
 import { copyResponse } from "./response-body.ts";
 
 /** A handler of web requests, such as `app.fetch` of Hono; other arguments are passed on. */
-export type WebHandler = (
+export type WebHandler<Rest extends unknown[], Answer> = (
   request: Request,
-  // oxlint-disable-next-line typescript/no-explicit-any -- whatever the caller's handler takes
-  ...rest: any[]
-) => unknown;
+  ...rest: Rest
+) => Answer;
 
 /** A handler that records what the given one answers. */
-export function recordHandler<Handler extends WebHandler>(
-  handler: Handler,
+export function recordHandler<Rest extends unknown[], Answer>(
+  handler: WebHandler<Rest, Answer>,
   capture: Capture,
-): Handler {
-  function recorded(this: unknown, request: Request, ...rest: unknown[]): unknown {
+): WebHandler<Rest, Answer> {
+  function recorded(this: unknown, request: Request, ...rest: Rest): unknown {
     const answered: Answered = { response: undefined };
     const exchange = begin(request, answered, capture);
     if (exchange === undefined) return Reflect.apply(handler, this, [request, ...rest]);
@@ -36,7 +35,8 @@ export function recordHandler<Handler extends WebHandler>(
       throw error;
     });
   }
-  return recorded as Handler;
+  // It answers what the handler does, or a response in its place.
+  return recorded as WebHandler<Rest, Answer>;
 }
 
 /** What a handler answered, if it has. */

@@ -53,7 +53,11 @@ export function createPipeline(
     ...{ run, spool, sealSegment, budget, counters, faults },
     segmentBytes: limits.segmentBytes,
     segmentMs: limits.segmentMs,
-    onSealed: upload,
+    async onSealed(blobs) {
+      // Before the upload, so that no segment is stored that the state does not know of.
+      await state.write();
+      upload(blobs);
+    },
   });
 
   const work = function* (exchange: CapturedExchange): Work<void> {
@@ -119,7 +123,7 @@ export function createPipeline(
     push(exchange) {
       queue.push(exchange);
       // From the first exchange on, a run that ends without being closed is found.
-      if (!began) state.write();
+      if (!began) void state.write();
       began = true;
     },
     stats: () => ({

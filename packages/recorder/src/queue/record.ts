@@ -64,7 +64,7 @@ function* redactBody(
 ): Work<RecordedBody | undefined> {
   if (copy === undefined) return undefined;
   const { chunks, cut, ended, held, limit, overBudget, size, unseen } = copy;
-  if (ended && size === 0) return undefined;
+  if (ended && size === 0 && !unseen) return undefined;
   const type = valueOf(headers, "content-type");
   const form = { size, ...(type === undefined ? {} : { type }) };
   if (unseen) return { ...form, why: "unseen" };

@@ -42,8 +42,8 @@ export interface SegmentWriterOptions {
   readonly budget: Budget;
   readonly counters: Counters;
   readonly faults: Faults;
-  /** Called when a segment is in the spool. */
-  readonly onSealed: (blobs: readonly SpooledBlob[]) => void;
+  /** Called when a segment is in the spool. Must not throw. */
+  readonly onSealed: (blobs: readonly SpooledBlob[]) => Promise<void>;
 }
 
 interface OpenSegment {
@@ -99,7 +99,7 @@ export function createSegmentWriter(options: SegmentWriterOptions): SegmentWrite
       counters.stored += count;
       counters.bodiesDropped += bodiesDropped;
       lastStored = true;
-      options.onSealed(place.blobs);
+      await options.onSealed(place.blobs);
     } catch (cause) {
       const noSpool = cause instanceof StorageError && cause.code === "unavailable";
       const reason = noSpool ? "spool" : "seal";

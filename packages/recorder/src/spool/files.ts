@@ -22,6 +22,8 @@ const TOTALS = /^([0-9a-f]{32})\.totals$/u;
 /** A blob in the spool. */
 export interface SpooledBlob {
   readonly run: string;
+  /** The number of its segment. */
+  readonly segment: number;
   /** The file's name. */
   readonly file: string;
   readonly address: string;
@@ -75,7 +77,7 @@ export async function listSpool(folder: string): Promise<SpoolListing> {
   const partials: { run: string; file: string }[] = [];
   const files = await unlessMissing(readdir(folder));
   for (const file of (files ?? []).toSorted()) {
-    const [, run, , , address] = BLOB.exec(file) ?? [];
+    const [, run, segment, , address] = BLOB.exec(file) ?? [];
     const [, openRun] = TOTALS.exec(file) ?? [];
     const [, partialRun] = PARTIAL.exec(file) ?? [];
     if (openRun !== undefined) openRuns.add(openRun);
@@ -83,7 +85,9 @@ export async function listSpool(folder: string): Promise<SpoolListing> {
     if (run === undefined || address === undefined) continue;
     // Another process may upload it meanwhile.
     const stats = await unlessMissing(stat(join(folder, file)));
-    if (stats?.isFile()) blobs.push({ run, file, address, size: stats.size });
+    if (stats?.isFile()) {
+      blobs.push({ run, segment: Number(segment), file, address, size: stats.size });
+    }
   }
   return { blobs, openRuns, partials };
 }

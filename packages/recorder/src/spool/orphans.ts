@@ -54,14 +54,15 @@ export function createOrphans(options: OrphanOptions): Orphans {
       if (run === ownRun || adopted.has(run)) continue;
       const state = await readRunState(folder, run);
       if (!isDead(run, state?.beat)) continue;
-      if (openRuns.has(run)) {
-        if (state !== undefined && !(await options.sealLost(run, state))) continue;
-        await deleteRunState(folder, run);
-      }
       for (const { file } of partials.filter((partial) => partial.run === run)) {
         await deleteFile(folder, file);
       }
       const left = others.filter((blob) => blob.run === run);
+      if (openRuns.has(run)) {
+        const end = state && afterBlobs(state, left);
+        if (end !== undefined && !(await options.sealLost(run, end))) continue;
+        await deleteRunState(folder, run);
+      }
       if (left.length === 0) continue;
       adopted.add(run);
       let waiting = left.length;
@@ -85,4 +86,11 @@ export function createOrphans(options: OrphanOptions): Orphans {
       }
     },
   };
+}
+
+/** A process may have ended between storing a segment and writing its state. */
+function afterBlobs(state: RunState, blobs: readonly SpooledBlob[]): RunState {
+  const last = blobs.at(-1);
+  if (last === undefined || last.segment < state.seq) return state;
+  return { ...state, seq: last.segment + 1, prev: last.address };
 }

@@ -17,8 +17,8 @@ export interface RunState {
 
 /** Writes the state of this run as long as it goes on. */
 export interface StateWriter {
-  /** Writes the state now, if that is due. */
-  write(): void;
+  /** Writes the state if it has changed. */
+  write(): Promise<void>;
   /** Ends the writing. @param closed whether the last segment is in the spool: nothing is left then */
   stop(closed: boolean): Promise<void>;
 }
@@ -47,7 +47,7 @@ export function startStateWriter(
       faults.report(`cannot write the spool ${folder}`, cause);
     }
   };
-  const writeIfDue = (): void => {
+  const writeIfDue = async (): Promise<void> => {
     const { prev, seq, totals } = current();
     // A run that has seen nothing leaves nothing.
     if (totals.seen === 0) return;
@@ -57,8 +57,9 @@ export function startStateWriter(
     [written, writtenAt] = [text, now];
     beat += 1;
     writing = writing.then(() => write(text));
+    await writing;
   };
-  const timer = setInterval(writeIfDue, Math.min(CHANGED_MS, Math.ceil(idleMs)));
+  const timer = setInterval(() => void writeIfDue(), Math.min(CHANGED_MS, Math.ceil(idleMs)));
   timer.unref();
 
   return {

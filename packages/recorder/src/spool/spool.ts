@@ -51,7 +51,7 @@ export function createSpool(folder: string, run: string, limit: number): Spool {
           own -= size;
           throw new StorageError("unavailable", `cannot write the spool ${folder}`, { cause });
         }
-        blobs.push({ run, file, address, size });
+        blobs.push({ run, segment: seq, file, address, size });
       };
       return {
         backend: onlyPuts(folder, put),

@@ -3,7 +3,9 @@ import { filesystem } from "@idk/storage/filesystem";
 import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { createStore } from "@idk/storage";
 import { type RecorderStats, createRecorder } from "../../src/index.ts";
+import { checkArchive } from "../../src/read/index.ts";
 import type { Exchange } from "../../src/record/exchange.ts";
 import { identity, type Segment, segmentsIn } from "../support/archive.ts";
 import { droppedIn, expectBalanced } from "../support/totals.ts";
@@ -107,12 +109,18 @@ test("processes that share a spool and are killed lose no more than the open seg
   }
   await adopt();
 
+  const archive = createStore({ backend: filesystem(store), identities: [identity] });
+  const report = await checkArchive(archive);
+  expect(report.problems).toEqual([]);
+  expect(report.runs.map(({ end }) => end)).toEqual(killed.map(() => "lost"));
+
   const runs = byRun(await segmentsIn(filesystem(store)));
   expect(runs).toHaveLength(killed.length);
   const counts: number[] = [];
   for (const segments of runs) {
     const lost = segments.filter(({ metadata }) => metadata.end === "lost");
-    expect(lost).toHaveLength(1);
+    // More than one if a process was killed while it wrote that of another.
+    expect(lost.length).toBeGreaterThan(0);
     const written = segments.filter(({ metadata }) => metadata.end === undefined);
     // Without gaps, each naming the one before.
     expect(written.map(({ metadata }) => metadata.seq)).toEqual(written.map((_, i) => i));

@@ -2,6 +2,12 @@ import { connect, type Socket } from "node:net";
 import { createServer, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 
+/** A case that is run on Bun and on Node. */
+export interface Scenario {
+  readonly name: string;
+  run(): Promise<void>;
+}
+
 /** A server on a port of its own, for the time of a call. */
 export async function withServer<T>(
   listener: RequestListener,

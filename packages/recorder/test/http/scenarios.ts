@@ -2,13 +2,8 @@ import assert from "node:assert/strict";
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import type { Exchange } from "../../src/record/exchange.ts";
 import { type Archive, newArchive } from "../support/archive.ts";
-import { exchangeBytes, open, withServer } from "./raw.ts";
-
-/** Cases for `attach`, run on Bun and on Node. */
-export interface Scenario {
-  readonly name: string;
-  run(): Promise<void>;
-}
+import { outboundScenarios } from "./outbound-scenarios.ts";
+import { exchangeBytes, open, type Scenario, withServer } from "./raw.ts";
 
 const CLOSE = "Connection: close\r\n";
 const get = (path: string, more = ""): string => `GET ${path} HTTP/1.1\r\nHost: a\r\n${more}\r\n`;
@@ -63,6 +58,7 @@ async function bodyOf(request: IncomingMessage): Promise<string> {
   return body;
 }
 
+/** Cases for `attach` and `fetch`, run on Bun and on Node. */
 export const scenarios: readonly Scenario[] = [
   {
     name: "a GET with a JSON answer",
@@ -382,4 +378,5 @@ export const scenarios: readonly Scenario[] = [
       await archive[Symbol.asyncDispose]();
     },
   },
+  ...outboundScenarios,
 ];
