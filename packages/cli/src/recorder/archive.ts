@@ -64,14 +64,17 @@ export function createFaults({ out }: Session): Faults {
   const codes: FailureCode[] = [];
   let printed = Promise.resolve();
   let nothingOpened: number | undefined;
-  const print = (text: string, json: object): void => {
-    printed = printed.then(async () => {
-      if (out.json) await out.event({ ok: false, ...json });
-      else await out.fault(`idk: ${text}`);
-    });
+  const queue = (print: () => Promise<void>): void => {
+    const before = printed;
+    printed = (async () => {
+      await before;
+      await print();
+    })();
     // Awaited in `finish`; until then a rejection must not count as unhandled.
     printed.catch(() => {});
   };
+  const print = (text: string, json: object): void =>
+    queue(() => (out.json ? out.event({ ok: false, ...json }) : out.fault(`idk: ${text}`)));
   return {
     onFault(fault) {
       switch (fault.kind) {
@@ -93,7 +96,7 @@ export function createFaults({ out }: Session): Faults {
         case "closed":
           if (fault.opened === 0) nothingOpened = fault.count;
           else if (!out.json) {
-            printed = printed.then(() =>
+            queue(() =>
               out.note(`idk: ${count(fault.count, "root")} for other recipients left out`),
             );
           }

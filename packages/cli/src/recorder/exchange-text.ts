@@ -21,7 +21,10 @@ export function exchangeLine(exchange: Exchange): string {
 export function exchangeSummary(exchange: Exchange): object {
   const { id, time, ms, direction, route, ended, request, response } = exchange;
   return {
-    ...{ id, time, ms, direction },
+    id,
+    time,
+    ms,
+    direction,
     ...(route !== undefined && { route }),
     method: request.method,
     url: request.url,

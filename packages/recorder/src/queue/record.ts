@@ -39,7 +39,7 @@ export function* recordOf(
     const body = yield* redactBody(exchange.responseBody, response.headers, encoding, rules);
     recordedResponse = {
       status: response.status,
-      ...(response.reason === "" ? {} : { reason: response.reason }),
+      ...(response.reason === "" ? {} : { reason: rules.text(response.reason) }),
       headers: rules.headers(response.headers),
       ...(body === undefined ? {} : { body }),
     };
@@ -66,7 +66,7 @@ function* redactBody(
   const { chunks, cut, ended, held, limit, overBudget, size, unseen } = copy;
   if (ended && size === 0 && !unseen) return undefined;
   const type = valueOf(headers, "content-type");
-  const form = { size, ...(type === undefined ? {} : { type }) };
+  const form = { size, ...(type === undefined ? {} : { type: rules.text(type) }) };
   if (unseen) return { ...form, why: "unseen" };
   if (overBudget) return { ...form, why: "queue" };
   if (held === 0 && size > 0 && limit === 0) return { ...form, why: "limit" };

@@ -128,7 +128,11 @@ async function checkSegment(segment: Segment, problems: ArchiveProblem[]): Promi
 function addTo(runs: Map<string, Run>, { address, metadata }: Segment): void {
   const { run, seq, prev, from, to, count, end } = metadata;
   const member: Member = {
-    ...{ address, seq, from, to, count },
+    address,
+    seq,
+    from,
+    to,
+    count,
     ...(prev === undefined ? {} : { prev }),
     ...(end === undefined ? {} : { end }),
   };

@@ -1,10 +1,5 @@
 import { StorageError } from "@idk/storage";
-import type {
-  Exchange,
-  RecordedBody,
-  RecordedRequest,
-  RecordedResponse,
-} from "../record/exchange.ts";
+import type { Exchange, RecordedRequest, RecordedResponse } from "../record/exchange.ts";
 import { matchesPattern } from "../redact/rules/names.ts";
 
 /** Which exchanges to read; all that are given have to hold. */
@@ -76,6 +71,6 @@ function hasMessageText(
   const { headers, body } = message;
   return (
     headers.some(([name, value]) => value.includes(text) || name.includes(text)) ||
-    (body as RecordedBody | undefined)?.text?.includes(text) === true
+    body?.text?.includes(text) === true
   );
 }

@@ -187,24 +187,26 @@ function requestCookies(headers: readonly Header[]): object[] {
 }
 
 function responseCookies(headers: readonly Header[]): object[] {
-  return valuesOf(headers, "set-cookie").map((text) => {
-    const [first = "", ...attributes] = text.split(";");
-    const named = new Map(
-      attributes.map((part) => {
-        const { name, value } = cookiePair(part);
-        return [name.toLowerCase(), value];
-      }),
-    );
-    const expires = Date.parse(named.get("expires") ?? "");
-    return {
-      ...cookiePair(first),
-      ...(named.has("path") && { path: named.get("path") }),
-      ...(named.has("domain") && { domain: named.get("domain") }),
-      ...(!Number.isNaN(expires) && { expires: new Date(expires).toISOString() }),
-      httpOnly: named.has("httponly"),
-      secure: named.has("secure"),
-    };
-  });
+  return valuesOf(headers, "set-cookie").map((text) => responseCookie(text));
+}
+
+function responseCookie(text: string): object {
+  const [first = "", ...attributes] = text.split(";");
+  const named = new Map(
+    attributes.map((part) => {
+      const { name, value } = cookiePair(part);
+      return [name.toLowerCase(), value];
+    }),
+  );
+  const expires = Date.parse(named.get("expires") ?? "");
+  return {
+    ...cookiePair(first),
+    ...(named.has("path") && { path: named.get("path") }),
+    ...(named.has("domain") && { domain: named.get("domain") }),
+    ...(!Number.isNaN(expires) && { expires: new Date(expires).toISOString() }),
+    httpOnly: named.has("httponly"),
+    secure: named.has("secure"),
+  };
 }
 
 function cookiePair(part: string): { readonly name: string; readonly value: string } {

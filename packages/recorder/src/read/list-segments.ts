@@ -61,7 +61,7 @@ export async function collectSegments<T extends Pick<ListedSegment, "address" | 
     }
   }
   if (closed > 0) onFault?.({ kind: "closed", count: closed, opened });
-  return found.sort(
+  return found.toSorted(
     (a, b) => a.metadata.from - b.metadata.from || compareText(a.address, b.address),
   );
 }

@@ -102,7 +102,7 @@ async function failedBlob(
   error: unknown,
   signal: AbortSignal | undefined,
 ): Promise<ArchiveBlob | undefined> {
-  if (!(error instanceof StorageError)) throw error;
+  if (!(error instanceof StorageError)) throw error as Error;
   if (error.code === "not-found") return undefined;
   if (error.code === "no-match") return { kind: "closed", address };
   if (!isDamage(error)) throw error;

@@ -5,17 +5,19 @@ export type RedactAction = "drop" | "mask" | "hash" | "replace" | "truncate";
 
 /**
  * A rule of redaction: data, checked at start. Exactly one of `header`, `name` and `path` says what
- * it covers, in requests and responses alike. Names match regardless of case and of `-`, `_`, `.` and
- * spaces.
+ * it covers, in requests and responses alike. Names match regardless of case and of everything but
+ * letters and digits. In `header` and `name`, `*` is any text. The first rule that covers a value
+ * counts, and rules come before defaults.
  */
 export interface RedactRule {
   /** A header. */
   readonly header?: string | undefined;
-  /** A parameter of a query or form, or a member of JSON at any depth. */
+  /** A header, a cookie, a parameter of a query or form, or a member of JSON at any depth. */
   readonly name?: string | undefined;
   /**
    * A dotted path into JSON from its root, in which `*` is any one member or item, and `**` any
-   * number of them, such as `users.*.email`. The first level also covers query and form parameters.
+   * number of them, such as `users.*.email`. Also covers parameters of queries and forms, of which
+   * `user.email` and `user[email]` are the same path.
    */
   readonly path?: string | undefined;
   /** Only exchanges whose path or route matches this pattern: `*` is any text, `/` included. */
@@ -61,13 +63,6 @@ export interface RedactorOptions {
   readonly maxDecodedBytes: number;
 }
 
-/**
- * `createRedactor(rules, options)` of `redact/redactor.ts` checks the rules.
- *
- * @throws StorageError `usage` if a rule is wrong
- */
-export type CreateRedactor = (rules: readonly RedactRule[], options: RedactorOptions) => Redactor;
-
 /** Checked rules. Pure: neither clock nor randomness nor I/O. */
 export interface Redactor {
   /** The rules that hold for one exchange. */
@@ -86,6 +81,8 @@ export interface ExchangeRedactor {
   /** Any text: a path with a query, or a whole URL. What is not a URL is treated as text. */
   url(): string;
   headers(list: readonly Header[]): Header[];
+  /** Any other text, such as a reason phrase. */
+  text(text: string): string;
   body(body: CapturedBody): Work<RecordedBody>;
 }
 

@@ -1,5 +1,6 @@
 import type { RedactorOptions, Redactor, RedactRule } from "./contract.ts";
 import { redactBody } from "./bodies/body.ts";
+import { redactValue } from "./json/redact-json.ts";
 import { checkOptions, checkRules } from "./rules/check.ts";
 import { matchesPattern } from "./rules/names.ts";
 import { compileRules, type RuleSet } from "./rules/rule-set.ts";
@@ -52,6 +53,7 @@ export function createRedactor(rules: readonly RedactRule[], options: RedactorOp
       return {
         url: () => redactUrl(url, set),
         headers: (list) => redactHeaders(list, set),
+        text: (text) => redactValue(text, false, set),
         body: (body) => redactBody(body, set, limits),
       };
     },

@@ -61,7 +61,7 @@ describe("headers", () => {
       ]);
     const [tenant, cookie, again] = headers;
     expect(tenant![1]).toMatch(/^hash:[0-9a-f]{32}$/u);
-    expect(again).toEqual(tenant!);
+    expect(again).toEqual(tenant);
     expect(cookie).toEqual(["Cookie", "theme=any; sid=***"]);
     expect(headers.length).toBe(3);
   });
@@ -78,6 +78,11 @@ describe("headers", () => {
     expect(redactedHeader("x-api-key", "abc", [], off({ apiKeys: false }))).toBe("abc");
     expect(redactedHeader("x-session", "abc", [], off({ names: false }))).toBe("abc");
     expect(redactedHeader("x-api-key", "abc", [], off({ names: false }))).toBe("***");
+  });
+
+  test("are not the only texts beside URLs and bodies", () => {
+    const exchange = redactor().for({ url: "/" });
+    expect(exchange.text(`Not Found: ${TOKEN}`)).toBe("Not Found: ***");
   });
 
   test("of any number of names do not fill memory", () => {

@@ -95,7 +95,7 @@ function redacted(
   if (rule?.action === "mask") return { kind: "string", text: "***" };
   if (rule?.action === "truncate") {
     if (tree.kind !== "string" && tree.kind !== "word") return { kind: "string", text: "***" };
-    const characters = [...tree.text];
+    const characters = Array.from(tree.text);
     if (characters.length <= rule.length!) return tree;
     return { kind: "string", text: `${characters.slice(0, rule.length).join("")}…` };
   }
@@ -170,7 +170,7 @@ const covers = fc.oneof(
   fc.array(levels, { minLength: 1, maxLength: 4 }).map((path) => ({ path: path.join(".") })),
 );
 const rules: fc.Arbitrary<RedactRule[]> = fc.array(
-  fc.tuple(covers, actions).map(([what, how]) => ({ ...what, ...how })),
+  fc.tuple(covers, actions).map(([what, how]): RedactRule => Object.assign({}, what, how)),
   { maxLength: 4 },
 );
 

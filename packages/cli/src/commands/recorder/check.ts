@@ -20,7 +20,11 @@ export const check: Command = command(ARCHIVE, async (settings, session) => {
   }
   const isWhole = problems.length === 0;
   await out.report({
-    ...{ segments, exchanges, storedBytes, closed, other },
+    segments,
+    exchanges,
+    storedBytes,
+    closed,
+    other,
     runs: runs.length,
     problems: problems.length,
     ok: isWhole,

@@ -25,6 +25,8 @@ export function hashedText(text: string, hashKey: Uint8Array): string {
 /** The first characters of a text. Never cuts one in two. */
 export function truncatedText(text: string, length: number): string {
   // A character has at most two units.
-  const kept = [...text.slice(0, 2 * length)].slice(0, length).join("");
+  const kept = Array.from(text.slice(0, 2 * length))
+    .slice(0, length)
+    .join("");
   return kept.length < text.length ? kept + CUT : text;
 }

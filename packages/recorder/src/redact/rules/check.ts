@@ -115,8 +115,12 @@ function checkAction(rule: RedactRule, at: string): Action {
         throw usage(`${at}.length must be an integer from 0 to ${TRUNCATE_MAX}`);
       }
       return { kind: action, length: length! };
-    default:
+    case "drop":
+    case "hash":
+    case "mask":
       return { kind: action };
+    default:
+      return action satisfies never;
   }
 }
 
