@@ -16,7 +16,8 @@ export function checkRecorderOptions(options: RecorderOptions): RecorderLimits {
     throw usage('compression must be "none" or "zstd"');
   }
   for (const [name, value] of Object.entries({ keep, onError })) {
-    if (value !== undefined && typeof value !== "function") throw usage(`${name} must be a function`);
+    if (value !== undefined && typeof value !== "function")
+      throw usage(`${name} must be a function`);
   }
   if (hashKey !== undefined && !(hashKey instanceof Uint8Array && hashKey.length >= 32)) {
     throw usage("hashKey must be a Uint8Array of 32 bytes or more");

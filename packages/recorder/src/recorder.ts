@@ -1,4 +1,4 @@
-import type { IncomingMessage, Server, ServerResponse } from "node:http";
+import type { Server } from "node:http";
 import { randomBytes } from "node:crypto";
 import { attachToServer } from "./capture/node.ts";
 import { createCapture } from "./capture/create-capture.ts";
@@ -75,7 +75,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
   };
 
   return {
-    attach(server: Server<typeof IncomingMessage, typeof ServerResponse>) {
+    attach(server) {
       const end = attachToServer(server, capture);
       detach.add(end);
       return () => {

@@ -1,6 +1,6 @@
 import { expect, spyOn, test } from "bun:test";
 import { memory } from "@idk/storage/memory";
-import { createServer } from "node:http";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -31,13 +31,13 @@ function jwt(): string {
 
 /** 16 digits with a valid Luhn checksum. */
 function card(): string {
-  const digits = `4${Array.from({ length: 14 }, () => Math.floor(Math.random() * 10)).join("")}`;
+  const digits = [4, ...Array.from({ length: 14 }, () => Math.floor(Math.random() * 10))];
   let sum = 0;
-  for (const [i, digit] of [...digits].toReversed().entries()) {
-    const double = Number(digit) * (i % 2 === 0 ? 2 : 1);
+  for (const [i, digit] of digits.toReversed().entries()) {
+    const double = digit * (i % 2 === 0 ? 2 : 1);
     sum += double > 9 ? double - 9 : double;
   }
-  const number = digits + String((10 - (sum % 10)) % 10);
+  const number = `${digits.join("")}${(10 - (sum % 10)) % 10}`;
   secrets.push(number);
   return number;
 }
@@ -52,9 +52,18 @@ const RULES: readonly RedactRule[] = [
 
 function body(): string {
   return JSON.stringify({
-    ...{ password: secret(), Pass_Word: secret(), apiToken: secret(), "session-id": secret() },
-    ...{ cvv: secret(), ssn: secret(), email: secret(), note: `see ${jwt()} and ${card()}` },
-    user: { notes: { any: [secret()] }, list: [{ client_secret: secret() }] },
+    password: secret(),
+    Pass_Word: secret(),
+    apiToken: secret(),
+    "session-id": secret(),
+    cvv: secret(),
+    ssn: secret(),
+    email: secret(),
+    note: `see ${jwt()} and ${card()}`,
+    user: {
+      notes: { any: [secret()] },
+      list: [{ client_secret: secret() }],
+    },
     items: [{ code: secret() }, { code: secret() }],
     deep: { a: [{ b: { pin: secret() } }] },
     link: `https://me:${secret()}@files.example/a?X-Amz-Signature=${secret()}`,
@@ -96,7 +105,10 @@ test("secrets that rules cover are found nowhere", async () => {
   let broken = true;
   const recorder = createRecorder({
     // In the spool first, to look at it there.
-    backend: { ...store, put: async (...given) => (broken ? Promise.reject(new Error("down")) : store.put(...given)) },
+    backend: {
+      ...store,
+      put: async (...given) => (broken ? Promise.reject(new Error("down")) : store.put(...given)),
+    },
     recipients: [identity.recipient],
     spool,
     redact: RULES,
@@ -106,7 +118,7 @@ test("secrets that rules cover are found nowhere", async () => {
     },
     onError: (error) => errors.push(error),
   });
-  const server = createServer(async (request, response) => {
+  const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     for await (const chunk of request) void chunk;
     if (request.url!.startsWith("/throws")) {
       response.destroy(new Error(secret()));
@@ -118,7 +130,8 @@ test("secrets that rules cover are found nowhere", async () => {
     const text = request.url!.startsWith("/long") ? longBody(LIMIT) : body();
     for (let i = 0; i < text.length; i += 7) response.write(text.slice(i, i + 7));
     response.end();
-  });
+  };
+  const server = createServer((request, response) => void answer(request, response));
   recorder.attach(server);
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo;
@@ -137,9 +150,15 @@ test("secrets that rules cover are found nowhere", async () => {
   for (const path of ["/api/a", "/long", "/throws"]) {
     const read = (response: Response): Promise<string> => response.text();
     calls.push(
-      fetch(`${url}${path}${query()}`, { headers: headers() }).then(read).catch(() => {}),
-      fetch(`${url}${path}`, json(body())).then(read).catch(() => {}),
-      fetch(`${url}${path}`, json(longBody(LIMIT))).then(read).catch(() => {}),
+      fetch(`${url}${path}${query()}`, { headers: headers() })
+        .then(read)
+        .catch(() => {}),
+      fetch(`${url}${path}`, json(body()))
+        .then(read)
+        .catch(() => {}),
+      fetch(`${url}${path}`, json(longBody(LIMIT)))
+        .then(read)
+        .catch(() => {}),
       fetch(`${url}${path}`, {
         method: "POST",
         body: new URLSearchParams({ password: secret(), email: secret(), "user[notes]": secret() }),
@@ -147,7 +166,9 @@ test("secrets that rules cover are found nowhere", async () => {
         .then(read)
         .catch(() => {}),
       // Broken and undecodable bodies, and ones of unknown type, are not kept at all.
-      fetch(`${url}${path}`, json(`{"a":"${secret()}"`)).then(read).catch(() => {}),
+      fetch(`${url}${path}`, json(`{"a":"${secret()}"`))
+        .then(read)
+        .catch(() => {}),
       fetch(`${url}${path}`, {
         method: "POST",
         body: secret(),
@@ -163,7 +184,7 @@ test("secrets that rules cover are found nowhere", async () => {
         .then(read)
         .catch(() => {}),
       Promise.resolve(handle(new Request(`http://a${path}${query()}`, json(body())))).then(
-        (response) => (response as Response).text(),
+        (response) => response.text(),
       ),
     );
     const form = new FormData();
@@ -174,7 +195,9 @@ test("secrets that rules cover are found nowhere", async () => {
   await recorder.flush(50);
 
   const found = async (): Promise<string[]> => {
-    const places = [errors, printed, recorder.stats()].map((value) => Bun.inspect(value, { depth: 20 }));
+    const places = [errors, printed, recorder.stats()].map((value) =>
+      Bun.inspect(value, { depth: 20 }),
+    );
     for (const file of await readdir(spool)) {
       places.push(file, Buffer.from(await Bun.file(join(spool, file)).bytes()).toString("latin1"));
     }

@@ -16,19 +16,24 @@ test("keep decides at the end of each exchange, and sees it before redaction", a
       return exchange.status >= 400;
     },
   });
-  const handle = archive.recorder.handler((request: Request) =>
-    new Response("nope", { ...TEXT, status: request.url.endsWith("/bad") ? 500 : 200 }),
+  const handle = archive.recorder.handler(
+    (request: Request) =>
+      new Response("nope", { ...TEXT, status: request.url.endsWith("/bad") ? 500 : 200 }),
   );
   for (const path of ["good", "bad", "good"]) {
-    await (handle(new Request(`http://a/${path}`)) as Response).text();
+    await handle(new Request(`http://a/${path}`)).text();
   }
   const exchanges = await archive.exchanges();
   expect(exchanges.map(({ request }) => request.url)).toEqual(["/bad"]);
   expect(archive.recorder.stats()).toMatchObject({ seen: 3, stored: 1, notKept: 2 });
   expectBalanced(archive.recorder.stats());
   expect(seen[1]).toMatchObject({
-    ...{ direction: "in", method: "GET", url: "/bad", status: 500 },
-    ...{ requestBytes: 0, responseBytes: 4 },
+    direction: "in",
+    method: "GET",
+    url: "/bad",
+    status: 500,
+    requestBytes: 0,
+    responseBytes: 4,
   });
 });
 
@@ -44,7 +49,7 @@ test("a keep that throws keeps, and its error is not passed on", async () => {
     },
   });
   const handle = archive.recorder.handler(answerWith("a"));
-  await (handle(new Request("http://a/")) as Response).text();
+  await handle(new Request("http://a/")).text();
   expect(await archive.exchanges()).toHaveLength(1);
   expect(errors.map(({ message }) => message)).toEqual([
     "keep threw, so the exchange was recorded",
@@ -73,7 +78,7 @@ test("beyond the limit of queued bytes, bodies are dropped first, and then recor
         body: "x".repeat(bytes),
         headers: { "content-type": "text/plain", "content-length": String(bytes) },
       }),
-    ) ;
+    );
   const withBodies = Array.from({ length: 6 }, () => post(60 * KIB));
   await Bun.sleep(20);
   expect(recorder.stats().queuedBytes).toBeLessThanOrEqual(256 * KIB);
@@ -88,7 +93,9 @@ test("beyond the limit of queued bytes, bodies are dropped first, and then recor
   const omitted = exchanges.filter(({ request }) => request.body?.why === "queue");
   expect(omitted.length).toBeGreaterThan(0);
   expect(recorder.stats()).toMatchObject({
-    ...{ bodiesDropped: omitted.length, stored: exchanges.length, queuedBytes: 0 },
+    bodiesDropped: omitted.length,
+    stored: exchanges.length,
+    queuedBytes: 0,
     dropped: { queue: 206 - exchanges.length },
   });
 });
@@ -96,7 +103,7 @@ test("beyond the limit of queued bytes, bodies are dropped first, and then recor
 test("a body that is over the limit is not held, whatever the application sends", async () => {
   await using archive = newArchive({ limits: { bodyBytes: 0 } });
   const handle = archive.recorder.handler(answerWith("12345"));
-  await (handle(new Request("http://a/")) as Response).text();
+  await handle(new Request("http://a/")).text();
   const [exchange] = await archive.exchanges();
   expect(exchange?.response?.body).toEqual({ size: 5, type: "text/plain", why: "limit" });
 });
@@ -133,7 +140,7 @@ test("clocks that jump change neither durations nor the order of segments", asyn
   const real = Date.now;
   for (const jump of [0, 3_600_000, -7_200_000]) {
     const clock = spyOn(Date, "now").mockImplementation(() => real() + jump);
-    await (handle(new Request("http://a/")) as Response).text();
+    await handle(new Request("http://a/")).text();
     clock.mockRestore();
     await Bun.sleep(60);
   }
@@ -154,7 +161,7 @@ test("segments are sealed by time, name the one before, and count without gaps",
   await using archive = newArchive({ backend: store, limits: { segmentMs: 10 } });
   const handle = archive.recorder.handler(answerWith("a"));
   for (let i = 0; i < 3; i++) {
-    await (handle(new Request("http://a/")) as Response).text();
+    await handle(new Request("http://a/")).text();
     await Bun.sleep(50);
   }
   await archive.recorder.close();

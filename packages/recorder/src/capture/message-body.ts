@@ -42,7 +42,9 @@ export function shadowMessageBody(
       if (name === "arrayBuffer" || name === "blob") return whole;
       // Reads it again as the runtime does, with its errors.
       const type = message.headers.get("content-type");
-      return new Response(bytes, type === null ? {} : { headers: { "content-type": type } })[name]();
+      return new Response(bytes, type === null ? {} : { headers: { "content-type": type } })[
+        name
+      ]();
     });
   }
   let stream: ReadableStream | null | undefined;

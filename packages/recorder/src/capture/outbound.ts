@@ -58,7 +58,7 @@ function begin(
     const named = headers.some(([name]) => name === "content-type");
     if (type !== undefined && !named) headers.push(["content-type", type]);
     // As it is sent: with a path.
-    const url = given?.url ?? new URL(String(input)).href;
+    const url = input instanceof Request ? input.url : new URL(input).href;
     const request = { method, url, headers };
     exchange = capture.begin("out", request, () => ({}));
     if (exchange === undefined) return;

@@ -53,11 +53,7 @@ function currentEnd({ response }: Answered, type?: string): ExchangeEnd {
   return { response: { ...sent, headers: [...sent.headers, ["content-type", type]] } };
 }
 
-function begin(
-  request: Request,
-  answered: Answered,
-  capture: Capture,
-): OpenExchange | undefined {
+function begin(request: Request, answered: Answered, capture: Capture): OpenExchange | undefined {
   let exchange: OpenExchange | undefined;
   capture.aside(() => {
     const headers = headersOf(request.headers);

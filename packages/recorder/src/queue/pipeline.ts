@@ -50,11 +50,15 @@ export function createPipeline(
     uploader.add(blobs, ({ size }) => spool.deleted(size));
   };
   const segments = createSegmentWriter({
-    ...{ run, spool, sealSegment, budget, counters, faults },
+    run,
+    spool,
+    sealSegment,
+    budget,
+    counters,
+    faults,
     segmentBytes: limits.segmentBytes,
     segmentMs: limits.segmentMs,
     async onSealed(blobs) {
-      // Before the upload, so that no segment is stored that the state does not know of.
       await state.write();
       upload(blobs);
     },
@@ -79,7 +83,10 @@ export function createPipeline(
   const queue = createWorkQueue(limits.workMs, work);
 
   const orphans = createOrphans({
-    ...{ folder, run, faults, orphanMs: limits.orphanMs },
+    folder,
+    run,
+    faults,
+    orphanMs: limits.orphanMs,
     onOtherBytes: (bytes) => spool.setOtherBytes(bytes),
     adopt: (blobs, uploaded) => uploader.add(blobs, uploaded),
     sealLost,
@@ -89,7 +96,13 @@ export function createPipeline(
     const now = Date.now();
     try {
       await sealSegment(place.backend, new Uint8Array(0), {
-        ...{ from: now, to: now, count: 0, run: lostRun, seq, totals, end: "lost" },
+        from: now,
+        to: now,
+        count: 0,
+        run: lostRun,
+        seq,
+        totals,
+        end: "lost",
         ...(prev === undefined ? {} : { prev }),
       });
     } catch (cause) {

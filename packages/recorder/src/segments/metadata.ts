@@ -70,7 +70,16 @@ export function encodeSegmentMetadata(segment: SegmentMetadata): Metadata {
  * @returns undefined if the root is not a segment of this version
  */
 export function decodeSegmentMetadata(metadata: Metadata): SegmentMetadata | undefined {
-  const { from, to, count, run, seq, prev, end, totals: text } = metadata as Record<string, unknown>;
+  const {
+    from,
+    to,
+    count,
+    run,
+    seq,
+    prev,
+    end,
+    totals: text,
+  } = metadata as Record<string, unknown>;
   if (metadata.type !== SEGMENT_TYPE) return undefined;
   if (!isCount(from) || !isCount(to) || !isCount(count) || !isCount(seq)) return undefined;
   if (typeof run !== "string" || !/^[0-9a-f]{32}$/u.test(run)) return undefined;
@@ -81,7 +90,12 @@ export function decodeSegmentMetadata(metadata: Metadata): SegmentMetadata | und
   const totals = decodeTotals(text);
   if (totals === undefined) return undefined;
   return {
-    ...{ from, to, count, run, seq, totals },
+    from,
+    to,
+    count,
+    run,
+    seq,
+    totals,
     ...(prev === undefined ? {} : { prev }),
     ...(end === undefined ? {} : { end }),
   };

@@ -89,9 +89,16 @@ export function createSegmentWriter(options: SegmentWriterOptions): SegmentWrite
     const place = spool.segment(seq);
     try {
       const metadata: SegmentMetadata = {
-        ...{ from, to, count, run, seq },
+        from,
+        to,
+        count,
+        run,
+        seq,
         ...(prev === undefined ? {} : { prev }),
-        totals: totalsOf(counters, { count, bodiesDropped }),
+        totals: totalsOf(counters, {
+          count,
+          bodiesDropped,
+        }),
         ...(end === undefined ? {} : { end }),
       };
       prev = await options.sealSegment(place.backend, buffer.subarray(0, used), metadata);
@@ -147,5 +154,9 @@ export function createSegmentWriter(options: SegmentWriterOptions): SegmentWrite
 const LINE_FEED = 10;
 const EMPTY: OpenSegment = {
   buffer: Buffer.alloc(0),
-  ...{ used: 0, from: 0, to: 0, count: 0, bodiesDropped: 0 },
+  used: 0,
+  from: 0,
+  to: 0,
+  count: 0,
+  bodiesDropped: 0,
 };

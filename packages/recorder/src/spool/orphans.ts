@@ -33,7 +33,10 @@ export interface OrphanOptions {
 export function createOrphans(options: OrphanOptions): Orphans {
   const { folder, run: ownRun, orphanMs, faults } = options;
   /** The beat of each other run, and since when it has not changed. */
-  const lastBeats = new Map<string, { readonly beat: number | undefined; readonly since: number }>();
+  const lastBeats = new Map<
+    string,
+    { readonly beat: number | undefined; readonly since: number }
+  >();
   /** Runs whose blobs are being uploaded here. */
   const adopted = new Set<string>();
 

@@ -77,6 +77,14 @@ export function createUploader(
     }
   };
 
+  const runOnce = async (batch: Batch, failed: number): Promise<void> => {
+    await run(batch);
+    active -= 1;
+    if (failures > failed) pause();
+    else start();
+    if (active === 0 && waiting.length === 0) resolveIdle();
+  };
+
   const start = (): void => {
     if (stopping.signal.aborted || delay !== undefined) return;
     // After a failure one upload finds out whether the store is back.
@@ -84,12 +92,7 @@ export function createUploader(
     while (active < most && waiting.length > 0) {
       const failed = failures;
       active += 1;
-      void run(waiting.shift()!).then(() => {
-        active -= 1;
-        if (failures > failed) pause();
-        else start();
-        if (active === 0 && waiting.length === 0) resolveIdle();
-      });
+      void runOnce(waiting.shift()!, failed);
     }
   };
 

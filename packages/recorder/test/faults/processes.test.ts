@@ -104,7 +104,10 @@ test("processes that share a spool and are killed lose no more than the open seg
     await Bun.sleep(Math.random() * 300);
     for (const child of pair) child.kill("SIGKILL");
     const at = performance.now();
-    await Promise.all([...followed.map(({ ended }) => ended), ...pair.map((child) => child.exited)]);
+    await Promise.all([
+      ...followed.map(({ ended }) => ended),
+      ...pair.map((child) => child.exited),
+    ]);
     for (const { output } of followed) killed.push({ output, at });
   }
   await adopt();

@@ -33,16 +33,17 @@ const answer = recorder.handler(
 );
 let over = 0;
 let ended = false;
-process.on("SIGTERM", async () => {
+const stop = async (): Promise<void> => {
   ended = true;
   await recorder.close();
   console.log(JSON.stringify(recorder.stats()));
   process.exit(0);
-});
+};
+process.on("SIGTERM", () => void stop());
 
 while (!ended) {
   for (let i = 0; i < 20 && !ended; i++) {
-    await (answer(new Request(`http://a/${over}`)) as Response).text();
+    await answer(new Request(`http://a/${over}`)).text();
     over += 1;
   }
   console.log(over);

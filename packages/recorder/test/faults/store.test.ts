@@ -11,11 +11,11 @@ import { expectBalanced } from "../support/totals.ts";
 /** Answers so many requests, with bodies of so many bytes. */
 async function answer(recorder: Recorder, count: number, bytes = 10): Promise<void> {
   const body = JSON.stringify("x".repeat(bytes));
-  const handle = recorder.handler(() =>
-    new Response(body, { headers: { "content-type": "application/json" } }),
+  const handle = recorder.handler(
+    () => new Response(body, { headers: { "content-type": "application/json" } }),
   );
   for (let i = 0; i < count; i++) {
-    await (handle(new Request(`http://a/${i}`)) as Response).text();
+    await handle(new Request(`http://a/${i}`)).text();
     // Bodies in memory are read beside.
     await new Promise(setImmediate);
   }
@@ -48,7 +48,10 @@ test("credentials that can only put suffice, and nothing but puts is asked for",
   const [segment] = await segmentsIn(store);
   expect(segment?.metadata).toMatchObject({ count: 3, seq: 0, end: "closed" });
   expect(segment?.metadata.totals).toEqual({
-    ...{ seen: 3, stored: 3, notKept: 0, bodiesDropped: 0 },
+    seen: 3,
+    stored: 3,
+    notKept: 0,
+    bodiesDropped: 0,
     dropped: {},
   });
   // Nothing is left in the spool.

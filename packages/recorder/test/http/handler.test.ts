@@ -39,7 +39,7 @@ const answers: Record<string, [() => Response | Promise<Response>, object | unde
   ],
   bytes: [() => new Response(encode("[1]"), { headers: JSON_TYPE }), { text: "[1]", size: 3 }],
   blob: [() => new Response(new Blob(["[2]"]), { headers: JSON_TYPE }), { text: "[2]", size: 3 }],
-  "later": [async () => Bun.sleep(5).then(() => Response.json(3)), { text: "3", size: 1 }],
+  later: [async () => Bun.sleep(5).then(() => Response.json(3)), { text: "3", size: 1 }],
   "status and headers": [
     () =>
       Response.json(null, {
@@ -210,8 +210,8 @@ describe("a web handler on Bun", () => {
     });
     const socket = new WebSocket(`ws://127.0.0.1:${server.port}/`);
     const echoed = await new Promise((resolve) => {
-      socket.onopen = () => socket.send("echo");
-      socket.onmessage = ({ data }) => resolve(data);
+      socket.addEventListener("open", () => socket.send("echo"));
+      socket.addEventListener("message", ({ data }) => resolve(data));
     });
     socket.close();
     expect(echoed).toBe("echo");
@@ -235,7 +235,7 @@ describe("a web handler on Bun", () => {
       for await (const chunk of request.body!) text += Buffer.from(chunk).toString();
       return text;
     },
-    "twice": async (request) => [await request.text(), await request.text()],
+    twice: async (request) => [await request.text(), await request.text()],
     "a stream and then text": async (request) => {
       await request.body!.getReader().read();
       return request.text();

@@ -1,13 +1,12 @@
 import assert from "node:assert/strict";
-import type { RequestListener } from "node:http";
 import type { Exchange, RecordedBody } from "../../src/record/exchange.ts";
 import { newArchive } from "../support/archive.ts";
-import { type Scenario, withServer } from "./raw.ts";
+import { type Listener, type Scenario, withServer } from "./raw.ts";
 
 type Fetch = typeof globalThis.fetch;
 
 /** Answers a body with itself, and otherwise with JSON. */
-const echo: RequestListener = async (request, response) => {
+const echo: Listener = async (request, response) => {
   let body = "";
   for await (const chunk of request) body += String(chunk);
   if (request.url === "/slow") await new Promise((resolve) => setTimeout(resolve, 200));
@@ -76,8 +75,7 @@ const bodies: Record<string, [() => RequestInit, Partial<RecordedBody>]> = {
     () => ({
       body: new Blob(["[3]"]).stream(),
       headers: JSON_TYPE,
-      // Node wants it for streams.
-      ...{ duplex: "half" },
+      duplex: "half",
     }),
     { text: "[3]", size: 3 },
   ],
@@ -129,10 +127,10 @@ export const outboundScenarios: readonly Scenario[] = [
       );
       assert.deepEqual([head.response?.status, head.response?.body], [200, undefined]);
       const reset = await same(async (fetch, url) => fetch(`${url}/reset`));
-      assert.deepEqual([only(reset.exchanges).ended, reset.exchanges[0]?.response], [
-        "error",
-        undefined,
-      ]);
+      assert.deepEqual(
+        [only(reset.exchanges).ended, reset.exchanges[0]?.response],
+        ["error", undefined],
+      );
       const aborted = await same(async (fetch, url) =>
         fetch(`${url}/slow`, { signal: AbortSignal.timeout(50) }),
       );

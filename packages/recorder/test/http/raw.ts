@@ -8,13 +8,16 @@ export interface Scenario {
   run(): Promise<void>;
 }
 
+/** A handler of requests, which may be asynchronous. */
+export type Listener = (...given: Parameters<RequestListener>) => unknown;
+
 /** A server on a port of its own, for the time of a call. */
 export async function withServer<T>(
-  listener: RequestListener,
+  listener: Listener,
   prepare: (server: Server) => void,
   call: (port: number) => Promise<T>,
 ): Promise<T> {
-  const server = createServer(listener);
+  const server = createServer((request, response) => void listener(request, response));
   prepare(server);
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   try {

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
-import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Exchange } from "../../src/record/exchange.ts";
 import { type Archive, newArchive } from "../support/archive.ts";
 import { outboundScenarios } from "./outbound-scenarios.ts";
-import { exchangeBytes, open, type Scenario, withServer } from "./raw.ts";
+import { exchangeBytes, type Listener, open, type Scenario, withServer } from "./raw.ts";
 
 const CLOSE = "Connection: close\r\n";
 const get = (path: string, more = ""): string => `GET ${path} HTTP/1.1\r\nHost: a\r\n${more}\r\n`;
@@ -12,15 +12,19 @@ const post = (body: string, more = ""): string =>
 
 /** Serves one client with a recorder, and returns what was recorded. */
 async function record(
-  listener: RequestListener,
+  listener: Listener,
   client: (port: number) => Promise<unknown>,
   archive: Archive = newArchive(),
 ): Promise<Exchange[]> {
   await using kept = archive;
-  await withServer(listener, (server) => kept.recorder.attach(server), async (port) => {
-    await client(port);
-    await settled(kept);
-  });
+  await withServer(
+    listener,
+    (server) => kept.recorder.attach(server),
+    async (port) => {
+      await client(port);
+      await settled(kept);
+    },
+  );
   return kept.exchanges();
 }
 
@@ -32,8 +36,12 @@ async function settled({ recorder }: Archive): Promise<void> {
 }
 
 /** What a client receives without a recorder and with one has to be the same. */
-async function same(listener: RequestListener, request: string): Promise<Exchange[]> {
-  const plain = await withServer(listener, () => {}, (port) => exchangeBytes(port, request));
+async function same(listener: Listener, request: string): Promise<Exchange[]> {
+  const plain = await withServer(
+    listener,
+    () => {},
+    (port) => exchangeBytes(port, request),
+  );
   let recorded = "";
   const exchanges = await record(listener, async (port) => {
     recorded = await exchangeBytes(port, request);
@@ -91,9 +99,12 @@ export const scenarios: readonly Scenario[] = [
     name: "a POST whose handler reads the body",
     async run() {
       const exchange = only(
-        await same(async (request, response) => {
-          json(response, { got: await bodyOf(request) });
-        }, post('{"in":2}', "Content-Type: application/json\r\n")),
+        await same(
+          async (request, response) => {
+            json(response, { got: await bodyOf(request) });
+          },
+          post('{"in":2}', "Content-Type: application/json\r\n"),
+        ),
       );
       assert.deepEqual(exchange.request.body, {
         size: 8,
@@ -108,7 +119,7 @@ export const scenarios: readonly Scenario[] = [
     async run() {
       let called = 0;
       const done = (): void => void (called += 1);
-      const listener: RequestListener = (_, response) => {
+      const listener: Listener = (_, response) => {
         response.setHeader("content-type", "text/plain; charset=utf-8");
         response.write("é", done);
         response.write("c3a9", "hex", done);
@@ -123,7 +134,7 @@ export const scenarios: readonly Scenario[] = [
   {
     name: "writeHead with a list, duplicate headers and a reason",
     async run() {
-      const listener: RequestListener = (_, response) => {
+      const listener: Listener = (_, response) => {
         response.writeHead(201, "Made", ["X-A", "1", "X-Link", "a", "X-Link", "b"]);
         response.end();
       };
@@ -131,7 +142,10 @@ export const scenarios: readonly Scenario[] = [
       assert.equal(response?.status, 201);
       assert.equal(response.reason, "Made");
       const named = response.headers.map(([name, value]) => `${name.toLowerCase()}=${value}`);
-      for (const header of ["x-a=1", "x-link=a", "x-link=b"]) assert.ok(named.includes(header));
+      assert.deepEqual(
+        named.filter((header) => header.startsWith("x-")),
+        ["x-a=1", "x-link=a", "x-link=b"],
+      );
     },
   },
   {
@@ -145,7 +159,7 @@ export const scenarios: readonly Scenario[] = [
       );
       assert.equal(head.response?.body, undefined);
       for (const status of [204, 304]) {
-        const listener: RequestListener = (_, response) => {
+        const listener: Listener = (_, response) => {
           response.statusCode = status;
           response.end();
         };
@@ -157,7 +171,7 @@ export const scenarios: readonly Scenario[] = [
   {
     name: "an upload that is aborted",
     async run() {
-      const listener: RequestListener = (request, response) => {
+      const listener: Listener = (request, response) => {
         request.on("error", () => {});
         request.on("end", () => response.end("never"));
         request.resume();
@@ -185,7 +199,7 @@ export const scenarios: readonly Scenario[] = [
   {
     name: "a download that is aborted",
     async run() {
-      const listener: RequestListener = (_, response) => {
+      const listener: Listener = (_, response) => {
         response.setHeader("content-type", "text/plain");
         response.write("first");
       };
@@ -212,7 +226,10 @@ export const scenarios: readonly Scenario[] = [
     async run() {
       const body = "x".repeat(1000);
       const exchange = only(
-        await same((_, response) => response.end("early"), post(body, "Content-Type: text/plain\r\n")),
+        await same(
+          (_, response) => response.end("early"),
+          post(body, "Content-Type: text/plain\r\n"),
+        ),
       );
       assert.equal(exchange.response?.status, 200);
       assert.ok((exchange.request.body?.size ?? 0) <= 1000);
@@ -221,7 +238,7 @@ export const scenarios: readonly Scenario[] = [
   {
     name: "server-sent events arrive as they are written",
     async run() {
-      const listener: RequestListener = (_, response) => {
+      const listener: Listener = (_, response) => {
         response.writeHead(200, { "content-type": "text/event-stream" });
         response.write("data: 1\n\n");
         setTimeout(() => response.end("data: 2\n\n"), 300);
@@ -241,7 +258,7 @@ export const scenarios: readonly Scenario[] = [
   {
     name: "Expect: 100-continue",
     async run() {
-      const listener: RequestListener = async (request, response) => {
+      const listener: Listener = async (request, response) => {
         response.end(await bodyOf(request));
       };
       const exchange = only(
@@ -261,13 +278,13 @@ export const scenarios: readonly Scenario[] = [
   {
     name: "pipelined requests, one connection",
     async run() {
-      const listener: RequestListener = ({ url }, response) => {
+      const listener: Listener = ({ url }, response) => {
         setTimeout(() => json(response, url), url === "/1" ? 50 : 0);
       };
       const exchanges = await same(listener, get("/1") + get("/2") + get("/3", CLOSE));
       const texts = exchanges.map(({ request, response }) => [request.url, response?.body?.text]);
       assert.deepEqual(
-        texts.toSorted(),
+        texts.toSorted(([a = ""], [b = ""]) => a.localeCompare(b)),
         ["/1", "/2", "/3"].map((url) => [url, JSON.stringify(url)]),
       );
     },
@@ -275,7 +292,7 @@ export const scenarios: readonly Scenario[] = [
   {
     name: "non-UTF-8 headers and invalid URLs",
     async run() {
-      const listener: RequestListener = (_, response) => {
+      const listener: Listener = (_, response) => {
         response.setHeader("x-latin", "\u00E9");
         response.end();
       };
@@ -289,7 +306,7 @@ export const scenarios: readonly Scenario[] = [
   {
     name: "a response that the application writes after its end",
     async run() {
-      const listener: RequestListener = (_, response) => {
+      const listener: Listener = (_, response) => {
         response.setHeader("content-type", "text/plain");
         response.on("error", () => {});
         response.end("once");
@@ -304,10 +321,10 @@ export const scenarios: readonly Scenario[] = [
     name: "a write that throws, throws as before",
     async run() {
       const caught: unknown[] = [];
-      const listener: RequestListener = (_, response) => {
+      const listener: Listener = (_, response) => {
         response.setHeader("content-type", "text/plain");
         try {
-          response.write(7 as never);
+          response.write(7);
         } catch (error) {
           caught.push((error as { code?: unknown }).code);
         }
@@ -323,7 +340,7 @@ export const scenarios: readonly Scenario[] = [
     name: "bodies are cut at their limit, and the client gets all of them",
     async run() {
       const text = "é".repeat(100_000);
-      const listener: RequestListener = (_, response) => {
+      const listener: Listener = (_, response) => {
         response.setHeader("content-type", "text/plain; charset=utf-8");
         response.write(text);
         response.end(Buffer.from(text));
@@ -345,7 +362,9 @@ export const scenarios: readonly Scenario[] = [
         (server) => {
           kept.recorder.attach(server);
           server.on("upgrade", (_, socket) => {
-            socket.write("HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n");
+            socket.write(
+              "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n",
+            );
             socket.on("data", (chunk: Buffer) => socket.end(chunk));
           });
         },
@@ -364,14 +383,18 @@ export const scenarios: readonly Scenario[] = [
     async run() {
       const backend = (await import("@idk/storage/memory")).memory();
       const archive = newArchive({ backend });
-      const listener: RequestListener = (_, response) => {
+      const listener: Listener = (_, response) => {
         response.setHeader("content-type", "text/plain");
         response.write("so far");
       };
-      await withServer(listener, (server) => archive.recorder.attach(server), async (port) => {
-        await open(port, get("/")).until("so far");
-        assert.equal(await archive.recorder.close(), true);
-      });
+      await withServer(
+        listener,
+        (server) => archive.recorder.attach(server),
+        async (port) => {
+          await open(port, get("/")).until("so far");
+          assert.equal(await archive.recorder.close(), true);
+        },
+      );
       const { exchangesIn } = await import("../support/archive.ts");
       const exchange = only(await exchangesIn(backend));
       assert.deepEqual([exchange.ended, exchange.response?.body?.text], ["open", "so far"]);

@@ -20,7 +20,7 @@ export async function runOnNode(
       conditions: ["bun"],
       external: ["sodium-native", "piscina", "lz4-napi"],
     });
-    if (!built.success) throw new Error(built.logs.join("\n"));
+    if (!built.success) throw new Error(built.logs.map(({ message }) => message).join("\n"));
     const child = Bun.spawn([node!, join(folder, "program.mjs")], {
       stdout: "pipe",
       stderr: "pipe",
