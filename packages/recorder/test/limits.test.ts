@@ -4,6 +4,7 @@ import { createRecorder, type RecorderOptions } from "../src/index.ts";
 import { createWorkQueue } from "../src/queue/work-queue.ts";
 import { identity, newArchive, segmentsIn } from "./support/archive.ts";
 import { expectBalanced } from "./support/totals.ts";
+import { until } from "./support/until.ts";
 
 const TEXT = { headers: { "content-type": "text/plain" } };
 const answerWith = (body: string) => () => new Response(body, TEXT);
@@ -55,6 +56,24 @@ test("a keep that throws keeps, and its error is not passed on", async () => {
     "keep threw, so the exchange was recorded",
   ]);
   expect(errors[0]!.cause).toBeUndefined();
+});
+
+test("a record that cannot be redacted is dropped and counted", async () => {
+  const errors: Error[] = [];
+  await using archive = newArchive({ onError: (error) => errors.push(error) });
+  const handle = archive.recorder.handler(answerWith("a"));
+  const broken = spyOn(Date.prototype, "toISOString").mockImplementationOnce(() => {
+    throw new Error("canary");
+  });
+  for (let i = 0; i < 2; i++) await handle(new Request("http://a/")).text();
+  expect(await archive.exchanges()).toHaveLength(1);
+  broken.mockRestore();
+  const stats = archive.recorder.stats();
+  expect(stats).toMatchObject({ seen: 2, stored: 1, dropped: { redact: 1 }, queuedBytes: 0 });
+  expectBalanced(stats);
+  expect(errors.map(({ cause, message }) => [message, cause])).toEqual([
+    ["redaction failed, and the record was dropped", undefined],
+  ]);
 });
 
 test("beyond the limit of queued bytes, bodies are dropped first, and then records", async () => {
@@ -138,11 +157,13 @@ test("clocks that jump change neither durations nor the order of segments", asyn
   await using archive = newArchive({ backend: store, limits: { segmentMs: 20 } });
   const handle = archive.recorder.handler(answerWith("a"));
   const real = Date.now;
+  let stored = 0;
   for (const jump of [0, 3_600_000, -7_200_000]) {
     const clock = spyOn(Date, "now").mockImplementation(() => real() + jump);
     await handle(new Request("http://a/")).text();
     clock.mockRestore();
-    await Bun.sleep(60);
+    stored += 1;
+    await until(() => archive.recorder.stats().stored === stored);
   }
   await archive.recorder.close();
   const segments = await segmentsIn(store);
@@ -162,7 +183,7 @@ test("segments are sealed by time, name the one before, and count without gaps",
   const handle = archive.recorder.handler(answerWith("a"));
   for (let i = 0; i < 3; i++) {
     await handle(new Request("http://a/")).text();
-    await Bun.sleep(50);
+    await until(() => archive.recorder.stats().stored === i + 1);
   }
   await archive.recorder.close();
   const addresses: string[] = [];

@@ -59,6 +59,7 @@ export function createPipeline(
     segmentBytes: limits.segmentBytes,
     segmentMs: limits.segmentMs,
     async onSealed(blobs) {
+      // Before the upload, so that no segment is in the store that the state does not know of.
       await state.write();
       upload(blobs);
     },
@@ -92,7 +93,7 @@ export function createPipeline(
     sealLost,
   });
   async function sealLost(lostRun: string, { prev, seq, totals }: RunState): Promise<boolean> {
-    const place = spool.segment(seq);
+    const place = spool.segment(seq, lostRun);
     const now = Date.now();
     try {
       await sealSegment(place.backend, new Uint8Array(0), {

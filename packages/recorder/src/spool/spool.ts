@@ -5,8 +5,8 @@ import { blobFile, deleteFile, type SpooledBlob, writeWhole } from "./files.ts";
 export interface Spool {
   /** Bytes of all blobs in the folder, those of others as of the last listing. */
   bytes(): number;
-  /** A place for the blobs of one segment, to be sealed into. */
-  segment(seq: number): SpoolSegment;
+  /** A place for the blobs of one segment, to be sealed into; by default of this run. */
+  segment(seq: number, run?: string): SpoolSegment;
   /** Called after a blob of this run was uploaded and deleted. */
   deleted(size: number): void;
   /** Takes note of what others have in the folder. */
@@ -24,7 +24,7 @@ export interface SpoolSegment {
 }
 
 /** @param limit bytes of all blobs in the folder */
-export function createSpool(folder: string, run: string, limit: number): Spool {
+export function createSpool(folder: string, ownRun: string, limit: number): Spool {
   let [own, others] = [0, 0];
   return {
     bytes: () => own + others,
@@ -34,7 +34,7 @@ export function createSpool(folder: string, run: string, limit: number): Spool {
     setOtherBytes: (bytes) => {
       others = bytes;
     },
-    segment(seq) {
+    segment(seq, run = ownRun) {
       const blobs: SpooledBlob[] = [];
       let parts = 0;
       const put: Backend["put"] = async (address, bytes) => {

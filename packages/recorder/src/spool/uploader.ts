@@ -44,7 +44,7 @@ export function createUploader(
   let failures = 0;
   let uploaded = 0;
   let delay: ReturnType<typeof setTimeout> | undefined;
-  let idleWaiters: (() => void)[] = [];
+  const idleWaiters = new Set<() => void>();
 
   const upload = async (blob: SpooledBlob): Promise<void> => {
     const bytes = await readWhole(folder, blob.file);
@@ -108,9 +108,8 @@ export function createUploader(
     start();
   };
   const resolveIdle = (): void => {
-    const resolved = idleWaiters;
-    idleWaiters = [];
-    for (const resolve of resolved) resolve();
+    for (const resolve of idleWaiters) resolve();
+    idleWaiters.clear();
   };
 
   return {
@@ -122,14 +121,17 @@ export function createUploader(
       if (active === 0 && waiting.length === 0) return true;
       resume();
       let timer: ReturnType<typeof setTimeout> | undefined;
+      let whenIdle = (): void => {};
       const idle = new Promise<boolean>((resolve) => {
-        idleWaiters.push(() => resolve(true));
+        whenIdle = () => resolve(true);
         timer = setTimeout(() => resolve(false), timeoutMs);
       });
+      idleWaiters.add(whenIdle);
       try {
         return await idle;
       } finally {
         clearTimeout(timer);
+        idleWaiters.delete(whenIdle);
       }
     },
     stop() {

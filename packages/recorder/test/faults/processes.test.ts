@@ -9,6 +9,7 @@ import { checkArchive } from "../../src/read/index.ts";
 import type { Exchange } from "../../src/record/exchange.ts";
 import { identity, type Segment, segmentsIn } from "../support/archive.ts";
 import { droppedIn, expectBalanced } from "../support/totals.ts";
+import { until } from "../support/until.ts";
 
 /*
  * Processes that share a spool, and are ended in the middle of their work. `IDK_RECORDER_KILLS` sets
@@ -58,10 +59,6 @@ function follow(stdout: ReadableStream<Uint8Array>): { output: Output; ended: Pr
     }
   };
   return { output, ended: read() };
-}
-
-async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
-  for (let i = 0; i < 1000 && !(await condition()); i++) await Bun.sleep(10);
 }
 
 /** Uploads what processes have left, as the next process does. */

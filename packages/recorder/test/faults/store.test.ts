@@ -7,6 +7,7 @@ import { join } from "node:path";
 import type { Recorder } from "../../src/index.ts";
 import { exchangesIn, newArchive, segmentsIn } from "../support/archive.ts";
 import { expectBalanced } from "../support/totals.ts";
+import { until } from "../support/until.ts";
 
 /** Answers so many requests, with bodies of so many bytes. */
 async function answer(recorder: Recorder, count: number, bytes = 10): Promise<void> {
@@ -63,7 +64,10 @@ test("credentials that can only put suffice, and nothing but puts is asked for",
 });
 
 test.each([
-  ["500s", () => Promise.reject(new StorageError("unavailable", "500", { transient: true }))],
+  [
+    "responses with 500",
+    () => Promise.reject(new StorageError("unavailable", "500", { transient: true })),
+  ],
   ["no permission", () => Promise.reject(new StorageError("permission", "403"))],
   ["hangs", () => new Promise<never>(() => {})],
 ])("a store that fails for a while gets everything later: %s", async (_, fail) => {
@@ -76,7 +80,8 @@ test.each([
     onError: ({ message }) => faults.push(message),
   });
   await answer(archive.recorder, 5);
-  expect(await archive.recorder.flush(150)).toBe(false);
+  expect(await archive.recorder.flush(50)).toBe(false);
+  await until(() => archive.recorder.stats().faults > 0);
   await answer(archive.recorder, 5);
   expect(archive.recorder.stats()).toMatchObject({ seen: 10, uploaded: 0 });
   broken = false;
@@ -101,7 +106,7 @@ test("what a closed recorder could not upload, the next one on its spool does", 
     expect(await readdir(spool)).toHaveLength(1);
 
     const next = newArchive({ backend: store, spool, limits: { orphanMs: 90 } });
-    for (let i = 0; i < 100 && (await readdir(spool)).length > 0; i++) await Bun.sleep(20);
+    await until(async () => (await readdir(spool)).length === 0);
     expect(await exchangesIn(store)).toHaveLength(4);
     await next.recorder.close();
     const segments = await segmentsIn(store);
@@ -122,7 +127,8 @@ test("a damaged blob in the spool is deleted, and not uploaded", async () => {
     onError: () => {},
   });
   await answer(archive.recorder, 2);
-  await archive.recorder.flush(20);
+  await archive.recorder.flush(1);
+  await until(() => archive.recorder.stats().faults > 0);
   const [file] = await blobsIn(archive.spool);
   const bytes = await Bun.file(join(archive.spool, file!)).bytes();
   bytes[bytes.length - 1]! ^= 1;
@@ -163,6 +169,7 @@ test("a full spool drops what does not fit, and says so in the next segment", as
   for (let i = 0; i < 12; i++) {
     await answer(archive.recorder, 10, 20_000);
     await archive.recorder.flush(1);
+    await until(() => archive.recorder.stats().queued === 0);
   }
   const { dropped, spoolBytes } = archive.recorder.stats();
   expect(dropped.spool).toBeGreaterThan(0);

@@ -3,6 +3,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { newArchive } from "../support/archive.ts";
+import { until } from "../support/until.ts";
 import { exchangeBytes } from "./raw.ts";
 
 const JSON_TYPE = { "content-type": "application/json" };
@@ -111,7 +112,7 @@ describe("a web handler on Bun", () => {
       const request = "GET /x?y HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
       const sent = await exchangeBytes(recorded.port!, request);
       expect(sent).toBe(await exchangeBytes(plain.port!, request));
-      await Bun.sleep(5);
+      await until(() => archive.recorder.stats().open === 0);
       const [exchange, ...more] = await archive.exchanges();
       expect(more).toEqual([]);
       expect(exchange?.request.url).toBe("/x?y");
@@ -144,7 +145,7 @@ describe("a web handler on Bun", () => {
     const reader = response.body!.getReader();
     expect(new TextDecoder().decode((await reader.read()).value)).toBe("data: 1\n\n");
     await reader.read().catch(() => {});
-    await Bun.sleep(50);
+    await until(() => archive.recorder.stats().open === 0);
     const [exchange] = await archive.exchanges();
     expect(exchange).toMatchObject({
       ended: "error",
@@ -173,7 +174,7 @@ describe("a web handler on Bun", () => {
     const response = await fetch(server.url, { signal: gone.signal });
     await response.body!.getReader().read();
     gone.abort();
-    for (let i = 0; i < 100 && !cancelled; i++) await Bun.sleep(10);
+    await until(() => cancelled);
     expect(cancelled).toBe(true);
     const [exchange] = await archive.exchanges();
     expect(exchange).toMatchObject({ ended: "aborted", response: { body: { cut: true } } });
@@ -187,7 +188,7 @@ describe("a web handler on Bun", () => {
     });
     expect(() => handle(new Request("http://a/now"))).toThrow("at once");
     expect(handle(new Request("http://a/later"))).rejects.toThrow("later");
-    await Bun.sleep(1);
+    await until(() => archive.recorder.stats().open === 0);
     const exchanges = await archive.exchanges();
     expect(exchanges.map(({ ended, response }) => [ended, response])).toEqual([
       ["error", undefined],

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Exchange } from "../../src/record/exchange.ts";
 import { type Archive, newArchive } from "../support/archive.ts";
+import { until } from "../support/until.ts";
 import { outboundScenarios } from "./outbound-scenarios.ts";
 import { exchangeBytes, type Listener, open, type Scenario, withServer } from "./raw.ts";
 
@@ -22,17 +23,10 @@ async function record(
     (server) => kept.recorder.attach(server),
     async (port) => {
       await client(port);
-      await settled(kept);
+      await until(() => kept.recorder.stats().open === 0);
     },
   );
   return kept.exchanges();
-}
-
-/** Waits until no exchange is open, for a second at most. */
-async function settled({ recorder }: Archive): Promise<void> {
-  for (let i = 0; i < 100 && recorder.stats().open > 0; i++) {
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
 }
 
 /** What a client receives without a recorder and with one has to be the same. */
