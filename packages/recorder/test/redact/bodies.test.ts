@@ -153,9 +153,9 @@ describe("encoded bodies", () => {
     "with %s that expand beyond the limit have a beginning",
     (encoding, compress) => {
       const bomb = compress(`["${"a".repeat(50_000_000)}"]`);
-      const start = performance.now();
+      const start = process.cpuUsage();
       const body = redactedBody(bomb, JSON_TYPE, [], { encoding });
-      expect(performance.now() - start).toBeLessThan(1000);
+      expect(process.cpuUsage(start).user).toBeLessThan(1_000_000);
       expect(body.cut).toBe(true);
       expect(body.text!.length).toBeLessThanOrEqual(65_536);
     },

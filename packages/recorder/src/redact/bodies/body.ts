@@ -4,10 +4,9 @@ import { redactJson } from "../json/redact-json.ts";
 import { wholeCharacters } from "../json/tokens.ts";
 import type { RuleSet } from "../rules/rule-set.ts";
 import { redactParameters } from "../values/parameters.ts";
-import { redactText } from "../values/text.ts";
 import { decodeContent, type DecodedBody } from "./decode.ts";
 import { redactEvents, redactJsonLines } from "./lines.ts";
-import { type BodyKind, charsetOf, essenceOf, isInRanges, kindOf } from "./media-type.ts";
+import { type BodyKind, isInRanges, mediaTypeOf } from "./media-type.ts";
 import { redactPlainText } from "./plain-text.ts";
 
 /** What limits bodies, besides rules. */
@@ -25,16 +24,16 @@ export function* redactBody(
   { binaryTypes, maxDecodedBytes }: BodyOptions,
 ): Work<RecordedBody> {
   const { size, type, encoding, chunks } = body;
-  const about = { size, ...(type !== undefined && { type: redactText(type, false, rules) }) };
+  const media = type === undefined ? undefined : mediaTypeOf(type, rules);
+  const about = media === undefined ? { size } : { size, type: media.shown };
   const omitted = (why: BodyOmission): RecordedBody => ({ ...about, why });
 
   const captured = Buffer.concat(chunks);
   if (captured.length === 0 && !body.cut) return { ...about, text: "" };
   if (maxDecodedBytes === 0) return omitted("limit");
-  if (type === undefined) return omitted("type");
-  const essence = essenceOf(type);
+  if (media === undefined) return omitted("type");
+  const { charset, essence, kind } = media;
   if (essence.startsWith("multipart/")) return omitted("multipart");
-  const kind = kindOf(essence);
   const isBinary = isInRanges(essence, binaryTypes);
   if (kind === undefined && !isBinary) return omitted("type");
 
@@ -42,7 +41,7 @@ export function* redactBody(
   if (decoded === undefined) return omitted("encoding");
   const cut = decoded.isCut && ({ cut: true } as const);
   if (kind === undefined) return { ...about, base64: decoded.bytes.toString("base64"), ...cut };
-  const unicode = inUtf8(decoded, charsetOf(type));
+  const unicode = inUtf8(decoded, charset);
   if (unicode === undefined) return omitted("encoding");
   yield;
   const redacted = yield* redactContent(unicode, kind, rules);
@@ -81,10 +80,12 @@ function* redactWholeJson(bytes: Buffer, isCut: boolean, rules: RuleSet): Work<R
   return textOf(redacted);
 }
 
+const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
 /** Fails for bytes that are not UTF-8, wherever they are. */
 function textOf(bytes: Uint8Array): Redacted {
   try {
-    return { text: new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes) };
+    return { text: utf8.decode(bytes) };
   } catch {
     return { why: "encoding" };
   }

@@ -1,13 +1,52 @@
+import type { RuleSet } from "../rules/rule-set.ts";
+import { redactText } from "../values/text.ts";
+
 /** How a body is read. */
 export type BodyKind = "json" | "json-lines" | "events" | "form" | "text";
 
-/** The media type of a `Content-Type` in lower case, without parameters. */
-export function essenceOf(type: string): string {
+/** What a `Content-Type` says. */
+export interface MediaType {
+  /** In lower case, without parameters. */
+  readonly essence: string;
+  /** In lower case. */
+  readonly charset: string | undefined;
+  /** How such bodies are read; undefined if they are not. */
+  readonly kind: BodyKind | undefined;
+  /** As it is recorded. */
+  readonly shown: string;
+}
+
+/** Types repeat; clients may make up any number of them. */
+const CACHED_MAX = 256;
+
+const caches = new WeakMap<RuleSet, Map<string, MediaType>>();
+
+/** Parses a `Content-Type`, as it was sent. */
+export function mediaTypeOf(type: string, rules: RuleSet): MediaType {
+  let cache = caches.get(rules);
+  if (cache === undefined) {
+    cache = new Map();
+    caches.set(rules, cache);
+  }
+  const known = cache.get(type);
+  if (known !== undefined) return known;
+  if (cache.size >= CACHED_MAX) cache.clear();
+  const essence = essenceOf(type);
+  const parsed: MediaType = {
+    essence,
+    charset: charsetOf(type),
+    kind: kindOf(essence),
+    shown: redactText(type, false, rules),
+  };
+  cache.set(type, parsed);
+  return parsed;
+}
+
+function essenceOf(type: string): string {
   return type.split(";")[0]!.trim().toLowerCase();
 }
 
-/** The charset of a `Content-Type` in lower case, if it has one. */
-export function charsetOf(type: string): string | undefined {
+function charsetOf(type: string): string | undefined {
   const [, quoted, plain] = /;\s*charset\s*=\s*(?:"([^"]*)"|([^\s;"]+))/iu.exec(type) ?? [];
   return (quoted ?? plain)?.toLowerCase();
 }
@@ -19,7 +58,7 @@ const JSON_LINES = /^application\/(?:(?:x-)?(?:ndjson|jsonl|jsonlines|json-lines
  * How bodies of a media type are read; undefined if rules for names could not be applied to them, as
  * to HTML, XML or CSV.
  */
-export function kindOf(essence: string): BodyKind | undefined {
+function kindOf(essence: string): BodyKind | undefined {
   // Before JSON, because of `json-seq`.
   if (JSON_LINES.test(essence)) return "json-lines";
   if (JSON_TYPE.test(essence)) return "json";

@@ -1,7 +1,7 @@
 import type { Work } from "../contract.ts";
 import { MASK } from "../rules/actions.ts";
 import type { RuleSet } from "../rules/rule-set.ts";
-import { redactText } from "../values/text.ts";
+import { isSuspicious, redactText } from "../values/text.ts";
 import { createJsonScanner, type JsonResult, type JsonScanner } from "./scanner.ts";
 
 /** Bytes of a step: about 0.1 ms. */
@@ -26,6 +26,7 @@ export function* redactJson(bytes: Buffer, isCut: boolean, rules: RuleSet): Work
  * text.
  */
 export function redactValue(text: string, isCut: boolean, rules: RuleSet, depth = 0): string {
+  if (!isCut && !isSuspicious(text)) return text;
   if (depth < NESTED_MAX && /^\s*[{[]/u.test(text)) {
     const bytes = Buffer.from(text);
     const scanner = scannerOf(bytes, isCut, rules, depth);

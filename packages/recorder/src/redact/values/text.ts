@@ -4,8 +4,13 @@ import type { RuleSet } from "../rules/rule-set.ts";
 import { cardNumberSpans } from "./card-numbers.ts";
 import { replaceSpans, type Span } from "./spans.ts";
 
-/** Whether a text may contain anything that `redactText` looks for, if it is not cut. */
-const SUSPICIOUS = /\/\/|=|eyJ|\d[\d -]{11}/u;
+/** Anything that `redactText` looks for in a text that is not cut, and beginnings of JSON. */
+const SUSPICIOUS = /\/\/|=|eyJ|\d[\d -]{11}|^\s*[{[]/u;
+
+/** Whether a text, which is not cut, may have a secret or be JSON. Most have none. */
+export function isSuspicious(text: string): boolean {
+  return SUSPICIOUS.test(text);
+}
 
 /**
  * Replaces the secrets that are recognized anywhere in text: user and password in URLs, parameters of
@@ -15,7 +20,7 @@ const SUSPICIOUS = /\/\/|=|eyJ|\d[\d -]{11}/u;
  * @returns the same text if there is nothing to replace
  */
 export function redactText(text: string, isCut: boolean, rules: RuleSet): string {
-  if (!isCut && !SUSPICIOUS.test(text)) return text;
+  if (!isCut && !isSuspicious(text)) return text;
   const { userinfo, jwts, cardNumbers } = rules.defaults;
   const spans: Span[] = [];
   if (userinfo) userinfoSpans(text, isCut, spans);
