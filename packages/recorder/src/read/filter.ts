@@ -1,6 +1,6 @@
 import { StorageError } from "@idk/storage";
 import type { Exchange, RecordedRequest, RecordedResponse } from "../record/exchange.ts";
-import { matchesPattern } from "../redact/rules/names.ts";
+import { matchesPattern } from "../record/pattern.ts";
 
 /** Which exchanges to read; all that are given have to hold. */
 export interface ExchangeFilter {

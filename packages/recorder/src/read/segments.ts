@@ -105,7 +105,7 @@ async function failedBlob(
   if (!(error instanceof StorageError)) throw error as Error;
   if (error.code === "not-found") return undefined;
   if (error.code === "no-match") return { kind: "closed", address };
-  if (!isDamage(error)) throw error;
+  if (!DAMAGE.has(error.code)) throw error;
   // Longer than any root.
   if (error.code === "limit") return { kind: "other", address };
   if (error.code === "format" && (await isChild(store, address, signal))) {

@@ -2,7 +2,7 @@ import type { RedactorOptions, Redactor, RedactRule } from "./contract.ts";
 import { redactBody } from "./bodies/body.ts";
 import { redactValue } from "./json/redact-json.ts";
 import { checkOptions, checkRules } from "./rules/check.ts";
-import { matchesPattern } from "./rules/names.ts";
+import { matchesPattern } from "../record/pattern.ts";
 import { compileRules, type RuleSet } from "./rules/rule-set.ts";
 import { redactHeaders } from "./values/headers.ts";
 import { pathOf, redactUrl } from "./values/url.ts";

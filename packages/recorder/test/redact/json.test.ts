@@ -88,6 +88,8 @@ describe("JSON", () => {
     expect(redactedJson(JSON.stringify([JSON.stringify([` ${inner}`])]))).toBe(
       JSON.stringify([JSON.stringify([' {"a":1,"password":"***"}'])]),
     );
+    const truncated = JSON.stringify([inner.slice(0, inner.length - 3)]);
+    expect(redactedJson(truncated)).toBe(JSON.stringify(['{"a":1,"password":"***"']));
     expect(redactedJson('["[not] json","{token=a}"]')).toBe('["[not] json","{token=***"]');
   });
 

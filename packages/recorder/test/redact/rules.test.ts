@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import type { RedactRule } from "../../src/redact/contract.ts";
-import { matchesPattern, normalizedName } from "../../src/redact/rules/names.ts";
+import { matchesPattern } from "../../src/record/pattern.ts";
+import { normalizedName } from "../../src/redact/rules/names.ts";
 import { CARD, NO_DEFAULTS, redactedJson, redactedUrl, redactor } from "./support.ts";
 
 describe("rules are checked at start", () => {

@@ -29,11 +29,14 @@ export function redactValue(text: string, isCut: boolean, rules: RuleSet, depth 
   if (!isCut && !isSuspicious(text)) return text;
   if (depth < NESTED_MAX && /^\s*[{[]/u.test(text)) {
     const bytes = Buffer.from(text);
-    const scanner = scannerOf(bytes, isCut, rules, depth);
-    scanner.advance(Infinity);
-    const result = scanner.result();
-    if (result === "dropped") return MASK;
-    if (result !== "broken") return result === bytes ? text : Buffer.from(result).toString();
+    // Whoever put it into a string may have truncated it.
+    for (const isTruncated of isCut ? [true] : [false, true]) {
+      const scanner = scannerOf(bytes, isTruncated, rules, depth);
+      scanner.advance(Infinity);
+      const result = scanner.result();
+      if (result === "dropped") return MASK;
+      if (result !== "broken") return result === bytes ? text : Buffer.from(result).toString();
+    }
   }
   return redactText(text, isCut, rules);
 }
