@@ -190,6 +190,9 @@ describe("forms", () => {
       expect(text).not.toContain("eyJ");
     }
     expect(form("a=1&b=text", { cut: true })).toBe("a=1&b=text");
+    const type = "application/x-www-form-urlencoded";
+    const hash = [{ name: "x", action: "hash" }] as const;
+    expect(redactedBody("a=1&x=te", type, hash, { cut: true }).text).toBe("a=1&x=***");
   });
 
   test("that begin like JSON and are none are left out", () => {

@@ -61,6 +61,15 @@ describe("JSON", () => {
     );
   });
 
+  test("is masked after any number of other names that begin in the same way", () => {
+    const names = Array.from({ length: 8000 }, (_, number) => `abc${number}`);
+    const json = `{${names.map((name) => `"${name}":1,"abc":2`).join()}}`;
+    const options = { maxDecodedBytes: 2 ** 20 };
+    expect(redactedJson(json, [{ name: "abc", action: "mask" }], options)).toBe(
+      json.replaceAll('"abc":2', '"abc":"***"'),
+    );
+  });
+
   test("is masked below __proto__", () => {
     expect(redactedJson('{"__proto__":{"token":"x"}}')).toBe('{"__proto__":{"token":"***"}}');
   });

@@ -112,6 +112,18 @@ describe("names", () => {
   });
 });
 
+test("a pattern that comes first wins over a name", () => {
+  const rules = [
+    { name: "*mail", action: "replace", with: "1" },
+    { name: "email", action: "replace", with: "2" },
+    { name: "e*", action: "replace", with: "3" },
+  ] as const;
+  expect(redactedJson('{"email":0,"gmail":0,"else":0}', rules)).toBe(
+    '{"email":"1","gmail":"1","else":"3"}',
+  );
+  expect(redactedJson('{"email":0}', rules.slice(1))).toBe('{"email":"2"}');
+});
+
 describe("actions", () => {
   const applied = (value: string, rule: Omit<RedactRule, "name">): string | undefined =>
     redactedJson(`{"a":1,"x":${value},"b":2}`, [{ name: "x", ...rule }]);
@@ -129,6 +141,15 @@ describe("actions", () => {
       ['[{"x":1,"a":{"x":2,"b":1,"x":2}},{"x":1}]', '[{"a":{"b":1}},{}]'],
     ] as const;
     for (const [json, dropped] of cases) expect(redactedJson(json, rules)).toBe(dropped);
+  });
+
+  test("drop members whose names are secrets", () => {
+    expect(redactedJson(`{"a":{"b":1},"${CARD}":2}`, [{ path: "*", action: "drop" }])).toBe("{}");
+    expect(redactedJson(`{"a":1,"${CARD}":{"x":1}}`, [{ path: "**.x", action: "drop" }])).toBe(
+      '{"a":1,"***":{}}',
+    );
+    const second = [{ path: CARD, action: "drop" }] as const;
+    expect(redactedJson(`{"a":1,"${CARD}":2,"b":3}`, second)).toBe('{"a":1,"b":3}');
   });
 
   test("drop items of arrays by path", () => {
