@@ -112,14 +112,19 @@ function sentResponse(response: ServerResponse): CapturedResponse {
   };
 }
 
+/** Splits a head as Node sends it: a status line, then headers, each ended by CRLF. */
 function parseHead(head: string): CapturedResponse {
-  const [first = "", ...lines] = head.trimEnd().split("\r\n");
-  const [, status = "0", reason = ""] = /^\S+ (\d+) ?(.*)$/u.exec(first) ?? [];
-  const headers = lines.map((line): Header => {
-    const colon = line.indexOf(":");
-    return [line.slice(0, colon), line.slice(colon + 1).trim()];
-  });
-  return { status: Number(status), reason, headers };
+  const headers: Header[] = [];
+  const first = head.indexOf("\r\n");
+  for (let start = first + 2; start < head.length;) {
+    const end = head.indexOf("\r\n", start);
+    const colon = head.indexOf(": ", start);
+    if (end <= start || colon === -1) break;
+    headers.push([head.slice(start, colon), head.slice(colon + 2, end)]);
+    start = end + 2;
+  }
+  // HTTP/1.1 200 OK
+  return { status: Number(head.slice(9, 12)), reason: head.slice(13, first), headers };
 }
 
 /** The pattern that Express matched. */
