@@ -395,5 +395,27 @@ export const scenarios: readonly Scenario[] = [
       await archive[Symbol.asyncDispose]();
     },
   },
+  {
+    name: "a web handler, and a request whose body it reads",
+    async run() {
+      await using archive = newArchive();
+      const handle = archive.recorder.handler(async (request: Request, suffix: string) => {
+        const { name } = (await request.json()) as { name: string };
+        return new Response(JSON.stringify(name + suffix), {
+          status: 201,
+          headers: { "content-type": "application/json" },
+        });
+      });
+      const body = '{"name":"a"}';
+      const headers = { "content-type": "application/json", "content-length": "12" };
+      const request = new Request("http://a/names?x=1", { method: "POST", body, headers });
+      const response = await handle(request, "!");
+      assert.deepEqual([response.status, await response.json()], [201, "a!"]);
+      const exchange = only(await archive.exchanges());
+      assert.equal(exchange.request.url, "/names?x=1");
+      assert.equal(exchange.request.body?.text, body);
+      assert.deepEqual([exchange.response?.status, exchange.response?.body?.text], [201, '"a!"']);
+    },
+  },
   ...outboundScenarios,
 ];
