@@ -49,6 +49,7 @@ const RUN: Readonly<Record<string, readonly string[]>> = {
   "packages/bench/README.md": ["ts"],
   "packages/cli/README.md": ["sh"],
   "packages/gateway/README.md": ["ts"],
+  "packages/recorder/README.md": ["ts"],
   "packages/snapshots/README.md": ["ts"],
   "packages/storage/README.md": ["ts"],
 };
@@ -217,6 +218,9 @@ describe("programs in documents", () => {
       expect(types).toMatchObject({ stdout: "", exitCode: 0 });
     });
   });
+
+  test("packages/recorder/README.md prints what its comments say", () =>
+    runBlocks("packages/recorder/README.md", "ts"));
 
   test("packages/snapshots/README.md backs up and restores a folder", async () => {
     const result = await runProgram("packages/snapshots/README.md");

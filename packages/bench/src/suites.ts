@@ -114,6 +114,11 @@ const byName: Readonly<Record<string, Omit<Suite, "name">>> = {
     run: async (context) =>
       (await import("./suites/object-store/streaming.ts")).streamingThroughput(context),
   },
+  recorder: {
+    title: "CPU time and latency of a server that records what it answers",
+    slow: true,
+    run: async (context) => (await import("./suites/recorder/recorder.ts")).recorder(context),
+  },
   snapshots: {
     title: "Backups of many small files: requests, bytes, and time against the least work",
     needsObjectStore: true,

@@ -109,4 +109,14 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   "gateway rebuild": ["idk gateway rebuild --catalog new.sqlite"],
   "gateway export": ["idk gateway export > catalog.jsonl"],
   "gateway mac-key": ["idk gateway mac-key -o mac.key"],
+  recorder: ["idk recorder ls --since 2h", "idk recorder cat --status 5xx --since 2026-11-20"],
+  "recorder ls": [
+    "idk recorder ls --since 2h --status 5xx",
+    "idk recorder ls --route '/users/*' --grep 'card declined'",
+    "idk recorder ls --segments --json",
+  ],
+  "recorder cat": ["idk recorder cat --since 2h | jq .request.url"],
+  "recorder show": ["idk recorder show 5f2b8c1e9a04-17"],
+  "recorder export": ["idk recorder export --since 2h --format har > today.har"],
+  "recorder check": ["idk recorder check --since 7d"],
 };

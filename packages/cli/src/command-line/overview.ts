@@ -22,6 +22,7 @@ export const OVERVIEW = `Usage: idk COMMAND [OPTIONS]        encrypted backups, 
   keygen     create an identity             recipient   print its public key
   config     show the effective settings    doctor      diagnose problems
   bench      measure performance            completion  for bash, zsh, fish
+  recorder   read recorded HTTP exchanges
 
 Global:   --store NAME|DIR|URL  --json  --quiet  --no-progress  --config FILE
 More:     idk COMMAND --help    idk help stores|environment|exit-codes|all|man

@@ -15,6 +15,7 @@ import { addGatewayCommands, addServeCommands } from "./gateway.ts";
 import { addHelpCommand } from "./help.ts";
 import { OVERVIEW } from "./overview.ts";
 import { addKeyCommands, addSetupCommands } from "./setup.ts";
+import { addRecorderCommands } from "./recorder.ts";
 import { addBlobCommands, addStoreCommands } from "./store.ts";
 import { addRepositoryCommands, addSnapshotCommands } from "./snapshots.ts";
 import { addBenchCommand, addCompletionCommand, addDoctorCommand } from "./tools.ts";
@@ -84,6 +85,7 @@ export const GROUPS: readonly (readonly [names: readonly string[], add: Add])[] 
   [["store"], addStoreCommands],
   [["serve"], addServeCommands],
   [["gateway"], addGatewayCommands],
+  [["recorder"], addRecorderCommands],
   [["bench"], addBenchCommand],
   [["doctor"], addDoctorCommand],
   [["completion"], addCompletionCommand],

@@ -343,6 +343,7 @@ const LABELS: Readonly<Record<string, string>> = {
   identity: "-i or IDK_IDENTITY",
   recipients: "-R or IDK_RECIPIENTS",
   head: "--head",
+  id: "ID",
   snapshot: "SNAPSHOT",
   store: "--store or IDK_STORE",
   location: "URL or IDK_STORE",

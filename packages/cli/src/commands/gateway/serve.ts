@@ -36,7 +36,7 @@ import {
 import { withCatalogVariable } from "../../gateway/variables.ts";
 import { loadIdentities } from "../../keys/identities.ts";
 import type { Session } from "../../session.ts";
-import { readersOf } from "../../snapshots/readers.ts";
+import { readersOf } from "../../snapshots/opening/readers.ts";
 
 const SHAPE = {
   ...STORED,

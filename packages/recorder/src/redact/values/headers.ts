@@ -1,0 +1,103 @@
+import { redactValue } from "../json/redact-json.ts";
+import type { Header } from "../../record/exchange.ts";
+import { MASK } from "../rules/actions.ts";
+import { AUTHORIZATION_SCHEMES, COOKIE_ATTRIBUTES } from "../rules/defaults.ts";
+import { normalizedName, NOT_COVERED } from "../rules/names.ts";
+import type { HeaderDefault, RuleSet } from "../rules/rule-set.ts";
+
+/** What the rules say about headers of one name. */
+interface HeaderRules {
+  readonly rank: number;
+  readonly byDefault: HeaderDefault;
+}
+
+/** Names repeat; clients may make up any number of them. */
+const CACHED_MAX = 256;
+
+const caches = new WeakMap<RuleSet, Map<string, HeaderRules>>();
+
+/** Redacts the values of headers; names stay. */
+export function redactHeaders(headers: readonly Header[], rules: RuleSet): Header[] {
+  const redacted: Header[] = [];
+  for (const header of headers) {
+    const [name, value] = header;
+    const by = redactHeader(name, value, rules);
+    if (by !== undefined) redacted.push(by === value ? header : [name, by]);
+  }
+  return redacted;
+}
+
+/** @returns undefined to drop it */
+function redactHeader(name: string, value: string, rules: RuleSet): string | undefined {
+  const { rank, byDefault } = rulesOf(name, rules);
+  if (rank !== NOT_COVERED) {
+    return rules.apply(rank, value, () => redactValue(value, false, rules));
+  }
+  if (byDefault === "authorization") return maskedCredentials(value);
+  if (byDefault !== "cookie") return redactValue(value, false, rules);
+  return normalizedName(name).startsWith("set")
+    ? redactSetCookie(value, rules)
+    : redactCookies(value, rules);
+}
+
+function rulesOf(name: string, rules: RuleSet): HeaderRules {
+  let cache = caches.get(rules);
+  if (cache === undefined) {
+    cache = new Map();
+    caches.set(rules, cache);
+  }
+  const known = cache.get(name);
+  if (known !== undefined) return known;
+  if (cache.size >= CACHED_MAX) cache.clear();
+  const normal = normalizedName(name);
+  const found = { rank: rules.header(normal), byDefault: rules.headerDefault(normal) };
+  cache.set(name, found);
+  return found;
+}
+
+/** `Basic ***`. What comes before the first space is kept only if it is a scheme. */
+function maskedCredentials(value: string): string {
+  const [scheme = "", ...rest] = value.trim().split(" ");
+  const isScheme = rest.length > 0 && AUTHORIZATION_SCHEMES.has(scheme.toLowerCase());
+  return isScheme ? `${scheme} ${MASK}` : MASK;
+}
+
+/** `a=***; b=***` */
+function redactCookies(value: string, rules: RuleSet): string {
+  return value
+    .split(";")
+    .flatMap((part) => redactCookie(part.trim(), rules) ?? [])
+    .join("; ");
+}
+
+/** `a=***; Path=/; Secure` */
+function redactSetCookie(value: string, rules: RuleSet): string | undefined {
+  const [first = "", ...attributes] = value.split(";");
+  const cookie = redactCookie(first.trim(), rules);
+  if (cookie === undefined) return undefined;
+  const kept = attributes.map((part) => {
+    const [name = "", ...rest] = part.trim().split("=");
+    if (!COOKIE_ATTRIBUTES.has(name.toLowerCase())) return MASK;
+    return rest.length === 0 ? name : `${name}=${redactValue(rest.join("="), false, rules)}`;
+  });
+  return [cookie, ...kept].join("; ");
+}
+
+/** @returns undefined to drop it */
+function redactCookie(part: string, rules: RuleSet): string | undefined {
+  const equals = part.indexOf("=");
+  const { cookies } = rules.defaults;
+  if (equals === -1) {
+    if (part === "") return part;
+    return cookies ? MASK : redactValue(part, false, rules);
+  }
+  const name = part.slice(0, equals);
+  const shownName = redactValue(name, false, rules) === name ? name : MASK;
+  const value = part.slice(equals + 1);
+  const rank = rules.parameter(name);
+  if (rank !== NOT_COVERED) {
+    const by = rules.apply(rank, value, () => redactValue(value, false, rules));
+    return by === undefined ? undefined : `${shownName}=${by}`;
+  }
+  return `${shownName}=${cookies ? MASK : redactValue(value, false, rules)}`;
+}
