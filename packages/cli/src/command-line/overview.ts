@@ -5,7 +5,7 @@
 
 export const OVERVIEW = `Usage: idk COMMAND [OPTIONS]        encrypted backups, content-addressed storage
 
-  init       set up an identity, a store and the configuration: start here
+  init       start here: keys and a store   doctor      diagnose problems
   backup     back up folders                restore     restore a snapshot
   snapshots  list snapshots                 status      what a backup would do
   ls         list a snapshot, or the store  cat         print one of its files
@@ -20,9 +20,8 @@ export const OVERVIEW = `Usage: idk COMMAND [OPTIONS]        encrypted backups, 
   copy       copy blobs between stores      store       init or check a store
   serve      serve a store as S3            gateway     check what it stored
   keygen     create an identity             recipient   print its public key
-  config     show the effective settings    doctor      diagnose problems
-  bench      measure performance            completion  for bash, zsh, fish
-  recorder   read recorded HTTP exchanges
+  recorder   read recorded HTTP exchanges   bench       measure performance
+  config     show the effective settings    completion  for bash, zsh, fish
 
 Global:   --store NAME|DIR|URL  --json  --quiet  --no-progress  --config FILE
 More:     idk COMMAND --help    idk help stores|environment|exit-codes|all|man
