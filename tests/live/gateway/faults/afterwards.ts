@@ -4,7 +4,7 @@ import { decodeCborT, toHex } from "@idk/storage/blobs";
 import { encode, s3Requests } from "../s3-requests.ts";
 import type { Contents } from "./contents.ts";
 import { entriesOf } from "./load.ts";
-import type { Objects } from "./model.ts";
+import type { Objects } from "./checker/model.ts";
 import type { OpenWorld, World } from "./world.ts";
 
 /** All grace periods are over by then. */

@@ -143,7 +143,11 @@ test("what somebody forged who has only the public key is refused and reported",
   const { code: made } = await forger.home.idk("gateway", "mac-key", "-o", theirs);
   expect(made).toBe(0);
   const forging = await forger.serve(
-    ...["--write-only", "-R", world.home.path("me.pub"), "--mac-key", theirs],
+    "--write-only",
+    "-R",
+    world.home.path("me.pub"),
+    "--mac-key",
+    theirs,
   );
   using forgery = s3Requests(forging);
   await forgery.send("PUT", "/drill");
