@@ -126,7 +126,8 @@ export function createBudget(bytes: number, times: BudgetTimes = TIMES): Budget 
   const nextWaiter = (): Waiter | undefined => {
     const isAgain = granted % AGAIN_EVERY === AGAIN_EVERY - 1;
     const [first] = waiters;
-    return waiters.values().find((waiter) => waiter.isAgain === isAgain) ?? first;
+    for (const waiter of waiters) if (waiter.isAgain === isAgain) return waiter;
+    return first;
   };
 
   const grantWaiting = (): void => {
