@@ -41,7 +41,11 @@ export type Operation =
     };
 
 const model: Model<Objects, Operation> = {
-  name: (state) => [...state].toSorted().join(";"),
+  name: (state) =>
+    [...state]
+      .map(([key, etag]) => `${key},${etag}`)
+      .toSorted()
+      .join(";"),
   changesNothing: (operation) =>
     operation.kind === "read" ||
     operation.kind === "list" ||
