@@ -44,7 +44,7 @@ const model: Model<Objects, Operation> = {
   name: (state) =>
     [...state]
       .map(([key, etag]) => `${key},${etag}`)
-      .toSorted()
+      .toSorted((a, b) => (a < b ? -1 : 1))
       .join(";"),
   changesNothing: (operation) =>
     operation.kind === "read" ||
