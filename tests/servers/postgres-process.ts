@@ -80,7 +80,10 @@ export async function startPostgres(): Promise<PostgresProcess> {
       const command = [
         ...asUser,
         join(programs, "postgres"),
-        ...["-D", cluster, "-p", `${port}`],
+        "-D",
+        cluster,
+        "-p",
+        `${port}`,
         ...settings.flatMap((setting) => ["-c", setting]),
       ];
       // What is left of killed ones may hold its memory for a moment.
@@ -123,8 +126,13 @@ export async function startPostgres(): Promise<PostgresProcess> {
       [
         ...asUser,
         join(programs, "initdb"),
-        ...[`--pgdata=${cluster}`, "--username=idk", "--encoding=UTF8", "--no-locale", "--no-sync"],
-        ...["--auth=scram-sha-256", `--pwfile=${join(folder, "secret")}`],
+        `--pgdata=${cluster}`,
+        "--username=idk",
+        "--encoding=UTF8",
+        "--no-locale",
+        "--no-sync",
+        "--auth=scram-sha-256",
+        `--pwfile=${join(folder, "secret")}`,
       ],
       { cwd: folder },
     );

@@ -234,6 +234,8 @@ describe("idk serve s3", () => {
     const unready = await fetch(`${gateway.endpoint}/readyz`);
     expect([unready.status, await unready.text()]).toEqual([503, "not ready\n"]);
     await rename(home.path("away"), home.path("store"));
+    // Lines are written soon, and not at once.
+    while ((await gateway.log()).length === 0) await Bun.sleep(10);
     expect((await gateway.log()).map(({ target, status }) => [target, status])).toEqual([
       ["/readyz", 503],
     ]);

@@ -120,7 +120,11 @@ test.each([
   await loseCatalog(world);
 
   // A gateway does not take a store for an empty one.
-  await expect(world.serve()).rejects.toThrow("rebuild");
+  const refusal = await world.serve().then(
+    () => "it serves",
+    (error: unknown) => String(error),
+  );
+  expect(refusal).toContain("rebuild");
   await loseCatalog(world);
   const { code, stdout, stderr } = await world.idk(["rebuild", ...flags]);
   expect([code, stdout]).toEqual([0, ""]);
@@ -143,7 +147,11 @@ test("what somebody forged who has only the public key is refused and reported",
   const { code: made } = await forger.home.idk("gateway", "mac-key", "-o", theirs);
   expect(made).toBe(0);
   const forging = await forger.serve(
-    ...["--write-only", "-R", world.home.path("me.pub"), "--mac-key", theirs],
+    "--write-only",
+    "-R",
+    world.home.path("me.pub"),
+    "--mac-key",
+    theirs,
   );
   using forgery = s3Requests(forging);
   await forgery.send("PUT", "/drill");

@@ -1,5 +1,5 @@
-import type { Call } from "./linearizable.ts";
-import type { Operation } from "./model.ts";
+import type { Call } from "./checker/linearizable.ts";
+import type { Operation } from "./checker/model.ts";
 
 /** What clients did, as it happened. */
 export interface History {
@@ -15,20 +15,20 @@ export interface History {
 
 export function createHistory(): History {
   const settled: Call<Operation>[] = [];
-  let open: { readonly operation: Operation; readonly start: number }[] = [];
+  let open: Call<Operation>[] = [];
   const now = (): number => performance.now();
   return {
     now,
     add(start, operation) {
-      if (isUnknown(operation)) open.push({ operation, start });
+      if (isUnknown(operation)) open.push({ operation, start, end: Number.POSITIVE_INFINITY });
       else settled.push({ operation, start, end: now() });
     },
     settle() {
       const end = now();
-      settled.push(...open.map((call) => ({ ...call, end })));
+      for (const { operation, start } of open) settled.push({ operation, start, end });
       open = [];
     },
-    calls: () => [...settled, ...open.map((call) => ({ ...call, end: Number.POSITIVE_INFINITY }))],
+    calls: () => [...settled, ...open],
   };
 }
 

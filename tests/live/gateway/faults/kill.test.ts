@@ -8,7 +8,7 @@ import { expectWhole } from "./afterwards.ts";
 import { createContents } from "./contents.ts";
 import { createHistory, isUnknown } from "./history.ts";
 import { type Load, readAll, repeatCompletes, underLoad } from "./load.ts";
-import { type Objects, violationOf } from "./model.ts";
+import { type Objects, violationOf } from "./checker/model.ts";
 import { createWorld, type World } from "./world.ts";
 
 /*

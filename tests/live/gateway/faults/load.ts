@@ -1,7 +1,7 @@
 import { type Answer, elements, encode, encodeValue, type S3Requests } from "../s3-requests.ts";
 import type { Contents } from "./contents.ts";
 import type { History } from "./history.ts";
-import type { Objects, Operation, WriteCondition, WriteOutcome } from "./model.ts";
+import type { Objects, Operation, WriteCondition, WriteOutcome } from "./checker/model.ts";
 
 /** What clients do, and what they found. */
 export interface Load {

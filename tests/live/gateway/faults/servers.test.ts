@@ -16,7 +16,7 @@ import { expectWhole } from "./afterwards.ts";
 import { createContents } from "./contents.ts";
 import { createHistory, isUnknown } from "./history.ts";
 import { type Load, readAll, repeatCompletes, underLoad } from "./load.ts";
-import { violationOf } from "./model.ts";
+import { violationOf } from "./checker/model.ts";
 import { createWorld } from "./world.ts";
 
 /*

@@ -26,16 +26,18 @@ export interface Need {
 
 /**
  * One budget of memory, given out in the order of requests. Shares are for data at hand: a holder whose
- * client stalls loses its share while others wait, so a few dozen slow clients do not stop the rest.
+ * client stalls loses its share while others wait, and those that have had none go before it, so slow clients
+ * do not stop the rest.
  */
 export interface Budget {
   /**
    * Waits until there is room. A need for more than the whole budget is granted when nothing else is in
    * use.
    *
+   * @param isAgain whether the call has had a share before, and goes on
    * @throws the signal's reason
    */
-  acquire(need: Need, signal?: AbortSignal): Promise<Share>;
+  acquire(need: Need, signal?: AbortSignal, isAgain?: boolean): Promise<Share>;
   readonly bytes: number;
   used(): number;
   /** How many shares are in use. */
@@ -55,7 +57,11 @@ export interface BudgetTimes {
 
 const TIMES: BudgetTimes = { slice: 2000, stall: 500 };
 /** How often stalled and long-held shares are looked for, while someone waits, in ms. */
-const LOOK_INTERVAL = 100;
+const LOOK_INTERVAL = 50;
+/** So many that wait are a crowd: a client may stall for a fifth of the time. */
+const CROWD = 16;
+/** Of so many shares one is for a call that has had one before, while there are others. */
+const AGAIN_EVERY = 4;
 
 interface Holder {
   readonly bytes: number;
@@ -68,6 +74,7 @@ interface Holder {
 
 interface Waiter {
   readonly least: number;
+  readonly isAgain: boolean;
   grant(share: Share): void;
 }
 
@@ -77,6 +84,7 @@ export function createBudget(bytes: number, times: BudgetTimes = TIMES): Budget 
   const waiters = new Set<Waiter>();
   let used = 0;
   let preemptions = 0;
+  let granted = 0;
   let timer: ReturnType<typeof setInterval> | undefined;
 
   const fits = (size: number): boolean => used === 0 || used + size <= bytes;
@@ -114,10 +122,20 @@ export function createBudget(bytes: number, times: BudgetTimes = TIMES): Budget 
     };
   };
 
+  /** The one that is next. Those that wait for their first share, and those that go on, are in order. */
+  const nextWaiter = (): Waiter | undefined => {
+    const isAgain = granted % AGAIN_EVERY === AGAIN_EVERY - 1;
+    const [first] = waiters;
+    for (const waiter of waiters) if (waiter.isAgain === isAgain) return waiter;
+    return first;
+  };
+
   const grantWaiting = (): void => {
-    for (const waiter of waiters) {
-      if (!fits(waiter.least)) break;
+    for (;;) {
+      const waiter = nextWaiter();
+      if (waiter === undefined || !fits(waiter.least)) break;
       waiters.delete(waiter);
+      granted += 1;
       waiter.grant(take(waiter.least));
     }
     if (waiters.size === 0) {
@@ -129,8 +147,9 @@ export function createBudget(bytes: number, times: BudgetTimes = TIMES): Budget 
   /** Takes shares back from those that stall first, then from those that have had theirs longest. */
   const preempt = (): void => {
     const now = performance.now();
+    const patience = waiters.size < CROWD ? times.stall : times.stall / 5;
     const stalls = (holder: Holder) =>
-      holder.idleSince !== undefined && now - holder.idleSince >= times.stall;
+      holder.idleSince !== undefined && now - holder.idleSince >= patience;
     let needed = 0;
     for (const { least } of waiters) needed += least;
     for (const holder of holders) if (holder.over && !stalls(holder)) needed -= holder.bytes;
@@ -159,7 +178,7 @@ export function createBudget(bytes: number, times: BudgetTimes = TIMES): Budget 
     shares: () => holders.size,
     waiting: () => waiters.size,
     preemptions: () => preemptions,
-    acquire({ least, most }, signal) {
+    acquire({ least, most }, signal, isAgain = false) {
       if (signal?.aborted) return Promise.reject(signal.reason as Error);
       if (waiters.size === 0) {
         if (used + most <= bytes) return Promise.resolve(take(most));
@@ -173,6 +192,7 @@ export function createBudget(bytes: number, times: BudgetTimes = TIMES): Budget 
         };
         const waiter: Waiter = {
           least,
+          isAgain,
           grant(share) {
             signal?.removeEventListener("abort", abort);
             resolve(share);

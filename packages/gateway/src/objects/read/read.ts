@@ -25,7 +25,8 @@ export async function* readContent(
   requireIdentity(context, "read");
   let position = range.start;
   while (position < range.end) {
-    const share = await acquire(context, opened, range.end - position, signal);
+    const isAgain = position > range.start;
+    const share = await acquire(context, opened, range.end - position, isAgain, signal);
     const rest = { start: position, end: range.end };
     const atOnce = chunksAtOnce(context.memory, share.bytes);
     const turn = takeTurn(context, share, readChunks(context, opened, rest, atOnce, signal));
@@ -52,12 +53,14 @@ function acquire(
   { memory }: ObjectsContext,
   { object }: OpenedObject,
   length: number,
+  isAgain: boolean,
   signal: AbortSignal | undefined,
 ): Promise<Share> {
-  if (object.kind === "inline") return memory.small.acquire(smallNeed(object.size), signal);
+  if (object.kind === "inline")
+    return memory.small.acquire(smallNeed(object.size), signal, isAgain);
   // A range begins and ends within chunks; a short one is mostly within one.
   const touched = length <= INLINE_MAX ? length : length + memory.chunkSize;
-  return memory.large.acquire(largeNeed(memory, touched), signal);
+  return memory.large.acquire(largeNeed(memory, touched), signal, isAgain);
 }
 
 /** Reading for as long as the share lasts. */

@@ -64,7 +64,7 @@ export async function storeBody(
     for (;;) {
       await source.gather(READ_FIRST);
       if (source.hasEnded() && source.held() === 0 && (!allowInline || contents.length > 0)) break;
-      share = await acquire(context, source, body.length, signal);
+      share = await acquire(context, source, body.length, contents.length > 0, signal);
       if (allowInline && contents.length === 0) {
         share.onStall(source.interrupt);
         share.idle();
@@ -104,12 +104,13 @@ function acquire(
   { memory }: ObjectsContext,
   source: Source,
   declared: number | undefined,
+  isAgain: boolean,
   signal: AbortSignal | undefined,
 ): Promise<Share> {
   const length = source.hasEnded() ? source.held() : (declared ?? LENGTH_UNKNOWN);
   return length <= INLINE_MAX
-    ? memory.small.acquire(smallNeed(length), signal)
-    : memory.large.acquire(largeNeed(memory, length), signal);
+    ? memory.small.acquire(smallNeed(length), signal, isAgain)
+    : memory.large.acquire(largeNeed(memory, length), signal, isAgain);
 }
 
 /**

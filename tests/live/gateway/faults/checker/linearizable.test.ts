@@ -349,7 +349,7 @@ describe("random histories", () => {
       return state.get(operation.key) === operation.etag ? [state] : [];
     if (operation.kind === "list") {
       const text = (entries: ReadonlyMap<string, string>): string =>
-        JSON.stringify([...entries].toSorted());
+        JSON.stringify([...entries].toSorted(([a], [b]) => (a < b ? -1 : 1)));
       return text(state) === text(operation.entries) ? [state] : [];
     }
     if (operation.kind === "delete") {

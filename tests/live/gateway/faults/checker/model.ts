@@ -41,7 +41,11 @@ export type Operation =
     };
 
 const model: Model<Objects, Operation> = {
-  name: (state) => [...state].toSorted().join(";"),
+  name: (state) =>
+    [...state]
+      .map(([key, etag]) => `${key},${etag}`)
+      .toSorted((a, b) => (a < b ? -1 : 1))
+      .join(";"),
   changesNothing: (operation) =>
     operation.kind === "read" ||
     operation.kind === "list" ||
