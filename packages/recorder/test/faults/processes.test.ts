@@ -12,11 +12,11 @@ import { droppedIn, expectBalanced } from "../support/totals.ts";
 import { until } from "../support/until.ts";
 
 /*
- * Processes that share a spool, and are ended in the middle of their work. `IDK_RECORDER_KILLS` sets
- * how many are killed, by default 10.
+ * Processes that share a spool, and are ended in the middle of their work: 10 of them, and 50 if
+ * `IDK_TEST_SLOW` is 1.
  */
 
-const KILLS = Number(process.env["IDK_RECORDER_KILLS"] ?? 10);
+const KILLS = process.env["IDK_TEST_SLOW"] === "1" ? 50 : 10;
 let folder: string;
 let spool: string;
 let store: string;

@@ -45,8 +45,20 @@ describe("exchanges", () => {
         to: DAY + at,
       });
     }
-    const read = numbers(await listed(readExchanges(archive.store)));
+    const { backend } = archive;
+    let gets = 0;
+    const counting = testArchive({
+      ...backend,
+      get: (name, buffer, options) => {
+        gets += 1;
+        return backend.get(name, buffer, options);
+      },
+    });
+    const read = numbers(await listed(readExchanges(counting.store)));
     expect(read).toEqual(Array.from({ length: 45 }, (_, number) => number));
+    // Those that were kept are fetched once.
+    expect(gets).toBeGreaterThan(45);
+    expect(gets).toBeLessThan(60);
   });
 
   const cases: readonly (readonly [filter: ExchangeFilter, found: readonly number[]])[] = [
@@ -218,6 +230,7 @@ describe("lines", () => {
     [line("id", 1), "id"],
     [line("time", "yesterday"), "time"],
     [line("time", "2026-13-45T00:00:00.000Z"), "time"],
+    [line("time", "2026-11-20"), "time"],
     [line("ms", "1"), "ms"],
     [line("direction", "up"), "direction"],
     [line("route", 1), "route"],

@@ -31,7 +31,7 @@ export async function startServer(
 ): Promise<RecordedServer> {
   const [archive, spool] = [join(folder, mode, "archive"), join(folder, mode, "spool")];
   const job: ServerJob = { mode, archive, spool, recipient: identity.recipient };
-  let receive = (_: unknown): void => {};
+  let receive: (received: unknown) => void = () => {};
   const message = (): Promise<unknown> =>
     new Promise((resolve) => {
       receive = resolve;
