@@ -66,10 +66,8 @@ export function requests(
     WHATS.map((what) => {
       const ratio = { of: of(`${what}, direct`), to: of(`${what}, gateway`) };
       const target = ratioTarget(titleOf(what, count), ratio, SHARE[what], seededRandom(seed));
-      return {
-        ...unlessBusy(target, median(loads) > BUSY),
-        ...(OF_THE_DISK.has(what) && { ownBoundOnly: true as const }),
-      };
+      const judged = unlessBusy(target, median(loads) > BUSY);
+      return OF_THE_DISK.has(what) ? Object.assign(judged, { ownBoundOnly: true }) : judged;
     }),
   );
 }
