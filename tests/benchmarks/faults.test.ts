@@ -212,7 +212,7 @@ const FAULTS: readonly Fault[] = [
     title: "a gateway that reads each small object twice",
     patches: ["gateway-gets-twice"],
     run: GATEWAY,
-    red: [/: GET of 1 MiB: requests to the store missed: 2, at most 1/],
+    red: [/: GET of 1 MiB: requests to the store missed: 2, /],
   },
   {
     title: "50 ms more in each PUT to a gateway",
