@@ -53,7 +53,7 @@ export async function attackedGateway(...args: readonly string[]): Promise<Attac
       socket.on("data", (piece: Uint8Array) => pieces.push(piece));
       for (const step of steps) {
         if (typeof step === "number") await Promise.race([closed, Bun.sleep(step)]);
-        else if (!socket.destroyed) socket.write(step as string, "latin1");
+        else if (!socket.destroyed) socket.write(step, "latin1");
       }
       await Promise.race([closed, Bun.sleep(3000)]);
       socket.destroy();
