@@ -57,9 +57,7 @@ export interface BudgetTimes {
 
 const TIMES: BudgetTimes = { slice: 2000, stall: 500 };
 /** How often stalled and long-held shares are looked for, while someone waits, in ms. */
-const LOOK_INTERVAL = 50;
-/** So many that wait are a crowd: a client may stall for a fifth of the time. */
-const CROWD = 16;
+const LOOK_INTERVAL = 100;
 /** Of so many shares one is for a call that has had one before, while there are others. */
 const AGAIN_EVERY = 4;
 
@@ -147,9 +145,8 @@ export function createBudget(bytes: number, times: BudgetTimes = TIMES): Budget 
   /** Takes shares back from those that stall first, then from those that have had theirs longest. */
   const preempt = (): void => {
     const now = performance.now();
-    const patience = waiters.size < CROWD ? times.stall : times.stall / 5;
     const stalls = (holder: Holder) =>
-      holder.idleSince !== undefined && now - holder.idleSince >= patience;
+      holder.idleSince !== undefined && now - holder.idleSince >= times.stall;
     let needed = 0;
     for (const { least } of waiters) needed += least;
     for (const holder of holders) if (holder.over && !stalls(holder)) needed -= holder.bytes;
