@@ -20,7 +20,7 @@ export const OVERVIEW = `Usage: idk COMMAND [OPTIONS]        encrypted backups, 
   copy       copy blobs between stores      store       init or check a store
   serve      serve a store as S3            gateway     check what it stored
   keygen     create an identity             recipient   print its public key
-  recorder   read recorded HTTP exchanges   bench       measure performance
+  bench      measure performance            recorder    read HTTP recordings
   config     show the effective settings    completion  for bash, zsh, fish
 
 Global:   --store NAME|DIR|URL  --json  --quiet  --no-progress  --config FILE
