@@ -93,8 +93,8 @@ lane_static() {
   side_by_side Types types Lint lint Format format "Dead code" unused Workflows workflows
 }
 
-# The library without its backends, over the native NaCl, the recorder, and snapshots, with 2,000 schedules of backups
-# and prunes.
+# The library without its backends, over the native NaCl, the recorder, and snapshots, with 2,000 schedules
+# of backups and prunes.
 lane_storage() {
   ensure_python
   step "Programs" ensure_programs rsync
@@ -116,11 +116,14 @@ lane_portable() {
     packages/storage/test/{store,known-answers.test.ts,vectors.test.ts} packages/storage/test/reference
 }
 
-# The gateway over its catalogs and stores; the clients that talk to it are in `live`.
+# The gateway over its catalogs and stores, and with the clients, faults and attacks that it has to bear.
 lane_gateway() {
-  step "Servers" start_servers minio postgres
-  step "Programs" ensure_programs openssl
-  processes=3 step "Gateway" bun_tests gateway packages/gateway
+  ensure_python
+  build_once
+  step "Servers" start_servers minio versitygw toxiproxy postgres
+  step "S3 clients" ensure_s3_clients
+  step "Programs" ensure_programs curl openssl haproxy
+  step "Gateway" bun_tests gateway packages/gateway ./tests/live/gateway
 }
 
 # The command as it is published; `bun test packages/cli` by itself runs its sources.
@@ -141,10 +144,9 @@ lane_bench() {
 lane_live() {
   ensure_python
   build_once
-  step "Servers" start_servers minio versitygw toxiproxy postgres
-  step "S3 clients" ensure_s3_clients
-  step "Programs" ensure_programs curl openssl haproxy
-  processes=4 step "Backends and live servers" bun_tests live packages/storage/test/backend ./tests/live
+  step "Servers" start_servers
+  processes=4 step "Backends and live servers" bun_tests live \
+    --path-ignore-patterns "tests/live/gateway/**" packages/storage/test/backend ./tests/live
 }
 
 # What joins the packages: documents, examples, tarballs, runtimes, a browser.
