@@ -20,8 +20,8 @@ export interface ListenOptions {
   /** PEM. Without it, HTTP in plain text. */
   readonly tls?: TlsFiles | undefined;
   /**
-   * Beyond it, idle connections are closed for new ones: those without an authenticated request first.
-   * New ones are closed if none is idle.
+   * Beyond it, connections are closed for new ones: idle ones, and those without an authenticated request.
+   * New ones are closed only if all others are busy with authenticated requests.
    */
   readonly maxConnections: number;
   readonly patience?: PatienceOptions | undefined;
@@ -102,6 +102,10 @@ export async function listen(
         onAuthenticated: () => {
           const connection = connections.find(socket);
           if (connection !== undefined) connection.isKnown = true;
+        },
+        onLingering: () => {
+          const connection = connections.find(socket);
+          if (connection !== undefined) connection.isLingering = true;
         },
       });
       connections.run(socket, async () => handle(exchange));

@@ -42,10 +42,33 @@ describe.each(SCHEMES)("connections over %s", (scheme) => {
     expect(performance.now() - begun).toBeLessThan(1000);
   });
 
-  test("that are all busy are kept, and new ones are closed", async () => {
+  test("of strangers are closed for a new one also before their requests end", async () => {
+    const { connect, send, server } = await startServer(
+      async (exchange) => {
+        if (exchange.raw.target === "/never") await new Promise(() => {});
+        await ok(exchange);
+      },
+      { scheme, maxConnections: 1 },
+    );
+    for (const head of [
+      // Answered, and then lingers for two seconds.
+      "PUT / HTTP/1.1\r\nHost: h\r\nContent-Length: 1000\r\n\r\n0123456789",
+      "GET /never HTTP/1.1\r\nHost: h\r\n\r\n",
+    ]) {
+      const strangers = Array.from({ length: 1 + RESERVE }, connect);
+      for (const socket of strangers) socket.resume().write(head);
+      while (server.running() < 1 + RESERVE) await Bun.sleep(10);
+      expect(await send(LAST)).toEndWith("done");
+      for (const socket of strangers) socket.destroy();
+      if (head.startsWith("PUT")) while (server.running() > 0) await Bun.sleep(10);
+    }
+  });
+
+  test("that are all busy with known clients are kept, and new ones are closed", async () => {
     const release = Promise.withResolvers<void>();
     const { send, server } = await startServer(
       async (exchange) => {
+        exchange.authenticated();
         await release.promise;
         await ok(exchange);
       },

@@ -72,6 +72,13 @@ test.each<readonly [string, (socket: Socket) => void]>([
     "with refused requests",
     (socket) => socket.write(`GET /${BUCKET}/k HTTP/1.1\r\nHost: ${attacked.host}\r\n\r\n`),
   ],
+  [
+    "with refused uploads that they do not end",
+    (socket) =>
+      socket.write(
+        `PUT /${BUCKET}/k HTTP/1.1\r\nHost: ${attacked.host}\r\nContent-Length: 10000000\r\n\r\n0123456789`,
+      ),
+  ],
 ])(`${BEYOND} connections beyond the maximum %s delay nobody`, async (_, act) => {
   const attack = flood(MAX + BEYOND, act);
   try {

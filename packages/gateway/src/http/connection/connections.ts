@@ -24,7 +24,11 @@ export interface Connection {
   tail: Promise<void>;
   /** Requests in progress or waiting. */
   requests: number;
-  /** Whether a request on it was authenticated. Those that were not are the first to go. */
+  /** Whether it had no request so far. */
+  isNew: boolean;
+  /** Whether its last request has an answer, and what is left of that request's body is only dropped. */
+  isLingering: boolean;
+  /** Whether a request on it was authenticated. */
   isKnown: boolean;
   /** Ends it unless it has a request before. */
   timer: ReturnType<typeof setTimeout> | undefined;
@@ -32,7 +36,7 @@ export interface Connection {
 
 /** The connections of a server, no more than a maximum. */
 export interface Connections {
-  /** Takes a new connection. If there are too many, an idle one is closed for it, or else itself. */
+  /** Takes a new connection. If there are too many, it closes one that can be spared, or else this one. */
   add(socket: Socket): void;
   find(socket: Socket): Connection | undefined;
   /**
@@ -59,21 +63,39 @@ const QUEUE_MAX = 16;
 /** Connections beyond the maximum for this machine: health checks, and an operator who looks. */
 const RESERVE = 16;
 
+/**
+ * Which connections are closed first when there are too many: the smallest number. Strangers come before
+ * known clients, except for those that wait for an answer: a client's first request may be among them. A
+ * stranger that was refused comes before a connection without a request, which may become a known one.
+ *
+ * @returns undefined if the connection is kept
+ */
+function victimRank({ requests, isNew, isKnown, isLingering }: Connection): number | undefined {
+  const isDone = requests === 0 || isLingering;
+  if (isKnown) return isDone ? 2 : undefined;
+  if (!isDone) return 3;
+  return isNew ? 1 : 0;
+}
+
 /** Keeps account of connections. */
 export function createConnections(
   max: number,
   { newMs, strangerMs, knownMs }: IdleTimes,
 ): Connections {
-  /** The one that has been idle longest comes first among those that are idle. */
+  /** Those that are idle are in the order in which they became so. */
   const open = new Map<Socket, Connection>();
   let [refused, running, queued] = [0, 0, 0];
   let isDraining = false;
 
-  const idleOne = (isKnown: boolean): Connection | undefined => {
+  const findVictim = (): Connection | undefined => {
+    let victim: Connection | undefined;
+    let least = Number.POSITIVE_INFINITY;
     for (const connection of open.values()) {
-      if (connection.requests === 0 && connection.isKnown === isKnown) return connection;
+      const rank = victimRank(connection) ?? Number.POSITIVE_INFINITY;
+      if (rank < least) [victim, least] = [connection, rank];
+      if (least === 0) break;
     }
-    return undefined;
+    return victim;
   };
   const remove = (socket: Socket): void => {
     const connection = open.get(socket);
@@ -106,7 +128,9 @@ export function createConnections(
       socket,
       tail: Promise.resolve(),
       requests: 0,
+      isNew: true,
       isKnown: false,
+      isLingering: false,
       timer: undefined,
     };
     open.set(socket, connection);
@@ -122,7 +146,7 @@ export function createConnections(
       const limit = isLoopback(socket.remoteAddress ?? "") ? max + RESERVE : max;
       if (open.size >= limit) {
         refused += 1;
-        const victim = idleOne(false) ?? idleOne(true);
+        const victim = findVictim();
         destroy(victim?.socket ?? socket);
         if (victim === undefined) return;
       }
@@ -138,6 +162,7 @@ export function createConnections(
       }
       clearTimeout(connection.timer);
       connection.requests += 1;
+      connection.isNew = false;
       queued += 1;
       const earlier = connection.tail;
       const take = async (): Promise<void> => {

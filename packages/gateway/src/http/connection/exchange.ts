@@ -40,6 +40,8 @@ export interface ExchangeOptions {
   readonly isClosing: () => boolean;
   /** Is told that a request of the connection was authenticated. */
   readonly onAuthenticated: () => void;
+  /** Is told that the answer was sent, and that what is left of the body is only dropped. */
+  readonly onLingering: () => void;
 }
 
 /** What is read of a body that nobody wants, so that the client sees the answer and not a reset. */
@@ -49,7 +51,7 @@ const LINGER_MS = 2000;
 export function createExchange(
   request: IncomingMessage,
   response: ServerResponse,
-  { waitsForContinue, patience, onRead, isClosing, onAuthenticated }: ExchangeOptions,
+  { waitsForContinue, patience, onRead, isClosing, onAuthenticated, onLingering }: ExchangeOptions,
 ): Exchange {
   let isAccepted = !waitsForContinue;
   let sent = 0;
@@ -97,13 +99,17 @@ export function createExchange(
         ...answer.headers,
         ...(ends && { connection: "close" }),
       };
+      const drop = async (): Promise<void> => {
+        onLingering();
+        await linger(request, onRead);
+      };
       try {
         await sendAnswer(
           response,
           { ...answer, headers },
           {
             patience,
-            beforeEnd: isUnread && isAccepted ? () => linger(request, onRead) : undefined,
+            beforeEnd: isUnread && isAccepted ? drop : undefined,
             sent: (bytes) => {
               sent += bytes;
             },
