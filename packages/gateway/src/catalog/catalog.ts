@@ -85,8 +85,11 @@ export interface Catalog {
     now: Time,
     upload?: Seq,
   ): Promise<{ outcome: "claimed"; seq: Seq } | Refusal | { outcome: "conflict" | "no-bucket" }>;
-  /** Gives a claim back when its write ends without a commit. Does nothing if it is another's. */
-  releaseClaim(bucket: Seq, key: Key, seq: Seq): Promise<void>;
+  /**
+   * Gives a claim back when its write ends without a commit: anybody may take it over. Until it is purged,
+   * older writes are told to retry, as after a commit. Does nothing to a claim that is another's.
+   */
+  releaseClaim(bucket: Seq, key: Key, seq: Seq, now: Time): Promise<void>;
 
   /** Commits an object that is in the store. What it replaces becomes garbage. Ends the write in progress of its seq. */
   commitPut(put: Put): Promise<Committed>;

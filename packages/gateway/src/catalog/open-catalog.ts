@@ -62,7 +62,7 @@ export async function createCatalog(database: Database): Promise<Catalog> {
     setTags: (object, tags) => write("setTags", object, tags),
 
     claim: (...given) => write("claim", ...given),
-    releaseClaim: (bucket, key, seq) => write("releaseClaim", bucket, key, seq),
+    releaseClaim: (...given) => write("releaseClaim", ...given),
     commitPut: (put) => write("commitPut", put),
     deleteObject: (bucket, key, options) => write("deleteObject", bucket, key, options),
     deleteObjects: async (bucket, deletions, options) => {

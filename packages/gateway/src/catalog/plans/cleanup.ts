@@ -151,7 +151,7 @@ export function* counts(): Plan<Counts> {
 /**
  * Each a batch of what is out of date. A claim stays as long as its write is known, even a dead one: the
  * root of that may still be in the store, and must not win over an older write that is committed later. That
- * of a write which was committed stays as long as an older write is in progress.
+ * of a write which was committed or given back stays as long as an older write is in progress.
  *
  * @returns whether there may be more
  */

@@ -97,7 +97,8 @@ export function selectVersion({ bucket, key, seq }: StoredObject): Statement {
  * A claim refuses older writes that are not committed yet. If the claimed write is lost as well, its blob
  * may be in the store for a while, and would win over an older one at a rebuild. So a claim refuses them
  * also after it has expired, until it is forgotten with its write. It refuses them also after its write was
- * committed: they were not there when the condition held, so they come after it.
+ * committed: they were not there when the condition held, so they come after it. And after it was given
+ * back, because there may have been such a write before it.
  *
  * @param isAlive false if the write was registered, and is dead
  */
@@ -189,7 +190,7 @@ export function* discard(
  */
 export function settleClaim(bucket: Seq, key: Key, seq: Seq, now: Time): Statement[] {
   return [
-    statement("DELETE FROM writes WHERE seq = ?", seq),
+    ...endWrite(seq),
     statement(
       `INSERT INTO claims (bucket, key, seq, expires) VALUES (?, ?, ?, ?)
        ON CONFLICT (bucket, key) DO UPDATE SET seq = excluded.seq, expires = excluded.expires
@@ -203,10 +204,7 @@ export function settleClaim(bucket: Seq, key: Key, seq: Seq, now: Time): Stateme
   ];
 }
 
-/** Ends a write in progress, and its claim. */
+/** Ends a write in progress. A claim stays until it is purged. */
 export function endWrite(seq: Seq): Statement[] {
-  return [
-    statement("DELETE FROM writes WHERE seq = ?", seq),
-    statement("DELETE FROM claims WHERE seq = ?", seq),
-  ];
+  return [statement("DELETE FROM writes WHERE seq = ?", seq)];
 }

@@ -130,8 +130,18 @@ export function* claim(
   return { outcome: "claimed", seq };
 }
 
-export function* releaseClaim(dialect: Dialect, bucket: Seq, key: Key, seq: Seq): Plan<void> {
-  yield* locked(dialect, keyLocks(bucket, key), endWrite(seq));
+export function* releaseClaim(
+  dialect: Dialect,
+  bucket: Seq,
+  key: Key,
+  seq: Seq,
+  now: Time,
+): Plan<void> {
+  // The row stays: it may have taken the place of one that a committed write had left behind.
+  yield* locked(dialect, keyLocks(bucket, key), [
+    ...endWrite(seq),
+    statement("UPDATE claims SET expires = ? WHERE seq = ?", now - CLAIM_EXPIRY, seq),
+  ]);
 }
 
 export function* commitPut(dialect: Dialect, put: Put): Plan<Committed> {

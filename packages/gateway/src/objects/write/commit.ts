@@ -47,7 +47,7 @@ export async function withWrite<T>(
     const claimed = await catalog.claim(bucket.id, key, condition!, now(), upload);
     if (claimed.outcome === "claimed") {
       const { seq } = claimed;
-      return writes.adopt(seq, () => catalog.releaseClaim(bucket.id, key, seq));
+      return writes.adopt(seq, () => catalog.releaseClaim(bucket.id, key, seq, now()));
     }
     if (claimed.outcome === "conflict") throw new S3Error("ConditionalRequestConflict");
     if (claimed.outcome === "no-bucket") throw new S3Error("NoSuchBucket");

@@ -147,6 +147,35 @@ export function claimBehaviour(open: OpenFixture): void {
   );
 
   test(
+    "a claim that is given back still refuses writes older than an earlier conditional write",
+    using(open, async ({ catalog, bucket }) => {
+      const early = await catalog.beginWrite(NOW);
+      const claim = async (condition: Condition) => {
+        const claimed = await catalog.claim(bucket.id, KEY, condition, NOW);
+        if (claimed.outcome !== "claimed") throw new Error(claimed.outcome);
+        return claimed.seq;
+      };
+      const commit = async (seq: number, isClaimed = false) =>
+        (await catalog.commitPut(putOf(bucket, "key", inline(seq), { isClaimed }))).outcome;
+      const created = await claim(NONE);
+      expect(await commit(created, true)).toBe("stored");
+      // It took over the claim that the committed write had left behind.
+      const failed = await claim({ ifMatch: ["*"] });
+      await catalog.releaseClaim(bucket.id, KEY, failed, NOW);
+      expect(await commit(early)).toBe("retry");
+      expect(await catalog.counts()).toMatchObject({ claims: 0, writes: 1 });
+      // It is forgotten with the last older write.
+      const late = NOW + 2 * DAY;
+      await catalog.beat([early], late);
+      await catalog.purge(late);
+      expect(await commit(early)).toBe("retry");
+      await catalog.endWrites([early]);
+      await catalog.purge(late);
+      expect(await commit(early)).toBe("superseded");
+    }),
+  );
+
+  test(
     "a claim is lost to a later write, and to a deletion",
     using(open, async ({ catalog, bucket }) => {
       for (const isDeleted of [false, true]) {
@@ -159,7 +188,7 @@ export function claimBehaviour(open: OpenFixture): void {
         expect(await catalog.commitPut(putOf(bucket, "key", object, { isClaimed: true }))).toEqual({
           outcome: "lost",
         });
-        await catalog.releaseClaim(bucket.id, KEY, claim.seq);
+        await catalog.releaseClaim(bucket.id, KEY, claim.seq, NOW);
         expect(await catalog.counts()).toMatchObject({ writes: 0 });
       }
       expect(await catalog.findObject(bucket.id, KEY)).toBeUndefined();
@@ -181,7 +210,7 @@ export function claimBehaviour(open: OpenFixture): void {
         (await catalog.commitPut(putOf(bucket, "key", inline(seq), { isClaimed: true }))).outcome;
       expect(await commit(claim.seq)).toBe("lost");
       // The one that lost does not give back what is another's.
-      await catalog.releaseClaim(bucket.id, KEY, claim.seq);
+      await catalog.releaseClaim(bucket.id, KEY, claim.seq, NOW);
       expect(await commit(taken.seq)).toBe("stored");
     }),
   );
@@ -191,7 +220,7 @@ export function claimBehaviour(open: OpenFixture): void {
     using(open, async ({ catalog, bucket }) => {
       const claim = await catalog.claim(bucket.id, KEY, NONE, NOW);
       if (claim.outcome !== "claimed") throw new Error(claim.outcome);
-      await catalog.releaseClaim(bucket.id, KEY, claim.seq);
+      await catalog.releaseClaim(bucket.id, KEY, claim.seq, NOW);
       expect(await catalog.oldestWrite(NOW)).toBeUndefined();
       expect((await catalog.claim(bucket.id, KEY, NONE, NOW)).outcome).toBe("claimed");
     }),

@@ -137,7 +137,7 @@ test.each([1, 10])(
           const claimed = await catalog.claim(bucket.id, key, { ifNoneMatch: ["*"] }, clock.now);
           if (claimed.outcome !== "claimed") throw new Error(claimed.outcome);
           const outcome = await catalog.commitPut(given);
-          await catalog.releaseClaim(bucket.id, key, claimed.seq);
+          await catalog.releaseClaim(bucket.id, key, claimed.seq, clock.now);
           return outcome;
         }
         return catalog.commitPut(given);
