@@ -28,7 +28,7 @@ interface Scale {
 }
 
 const QUICK: Scale = { sizes: [1e6], keys: 1100, streamSize: 1e6 };
-const SECONDS: Scale = { sizes: [10e6, 50e6], keys: 2000, streamSize: 8e6 };
+const SECONDS: Scale = { sizes: [10e6], keys: 2000, streamSize: 8e6 };
 const MINUTES: Scale = {
   sizes: [10e6, 50e6, 100e6, 500e6],
   keys: 100_000,

@@ -9,7 +9,7 @@ import { seededRandom } from "../../statistics/random.ts";
 import type { SuiteContext } from "../../suite.ts";
 import { passesOf, randomContents, tasksOf } from "../object-store/passes.ts";
 import { CONTENT, PAGE, type Page, type Wanted, anyNames, expectNames, pageOf } from "./keys.ts";
-import type { Sides } from "./sides.ts";
+import { BUDGET, ROUNDS, type Sides } from "./sides.ts";
 
 const SIZE = 4096;
 const CONNECTIONS = 16;
@@ -61,8 +61,8 @@ export function requests(
       listTask(who, s3, pages),
     ];
   });
-  const rounds = iterations ?? (quick ? 1 : 7);
-  return sampleInterleaved(tasks, { rounds, signal, seed }, (of) =>
+  const rounds = iterations ?? (quick ? 1 : ROUNDS);
+  return sampleInterleaved(tasks, { rounds, budget: BUDGET, signal, seed }, (of) =>
     WHATS.map((what) => {
       const ratio = { of: of(`${what}, direct`), to: of(`${what}, gateway`) };
       const target = ratioTarget(titleOf(what, count), ratio, SHARE[what], seededRandom(seed));

@@ -5,3 +5,8 @@ export interface Sides {
   readonly direct: ObjectStoreAccess;
   readonly gateway: ObjectStoreAccess;
 }
+
+/** Of a comparison. */
+export const ROUNDS = 5;
+/** Rounds are added up to eight: a pull request waits for the suite, which has a minute. */
+export const BUDGET = 1.6;

@@ -12,7 +12,7 @@ import { median } from "../../statistics/describe.ts";
 import { seededRandom } from "../../statistics/random.ts";
 import type { ObjectStoreAccess, SuiteContext } from "../../suite.ts";
 import { pythonFrom } from "./python.ts";
-import type { Sides } from "./sides.ts";
+import { BUDGET, ROUNDS, type Sides } from "./sides.ts";
 
 const SCRIPT = join(import.meta.dirname, "boto3-transfers.py");
 const WAYS = ["up", "down"] as const;
@@ -53,8 +53,8 @@ export function transfers(
   });
   const lanes = [laneOf("gateway", gateway, below), laneOf("direct", direct, direct)];
   const random = seededRandom(seed);
-  const rounds = iterations ?? (quick ? 1 : 5);
-  return sampleLanes(lanes, { rounds, warmups: 0, signal, seed }, (of): Target[] =>
+  const rounds = iterations ?? (quick ? 1 : ROUNDS);
+  return sampleLanes(lanes, { rounds, budget: BUDGET, warmups: 0, signal, seed }, (of): Target[] =>
     sizes.flatMap((size) =>
       WAYS.map((way) => {
         const sideOf = (who: string) => of(labelsFor(size)(`${way}, ${who}`).name);
