@@ -21,7 +21,10 @@ export function createFaults(onError: ((error: Error) => void) | undefined): Fau
       if (onError === undefined || now - reportedAt < INTERVAL_MS) return;
       reportedAt = now;
       try {
-        onError(new Error(message, cause === undefined ? undefined : { cause }));
+        const error = new Error(message, cause === undefined ? undefined : { cause });
+        const result: unknown = onError(error);
+        // A rejection that nobody handles would end the application.
+        if (result instanceof Promise) result.catch(() => {});
       } catch {
         // The application's own handler failed; there is nobody left to tell.
       }

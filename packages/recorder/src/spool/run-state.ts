@@ -76,12 +76,14 @@ export function startStateWriter(
 export async function readRunState(folder: string, run: string): Promise<RunState | undefined> {
   const bytes = await readWhole(folder, totalsFile(run));
   if (bytes === undefined) return undefined;
-  let found: Record<string, unknown>;
+  let parsed: unknown;
   try {
-    found = JSON.parse(bytes.toString()) as Record<string, unknown>;
+    parsed = JSON.parse(bytes.toString());
   } catch {
     return undefined;
   }
+  if (typeof parsed !== "object" || parsed === null) return undefined;
+  const found = parsed as Record<string, unknown>;
   const totals = decodeTotals(found["totals"]);
   const { beat, prev, seq } = found;
   if (totals === undefined || !Number.isSafeInteger(beat) || !Number.isSafeInteger(seq)) {

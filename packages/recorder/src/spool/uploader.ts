@@ -70,7 +70,8 @@ export function createUploader(
         failures = 0;
       }
     } catch (cause) {
-      waiting.unshift(batch);
+      // Behind the others, so that a blob that the store rejects does not hold them up.
+      waiting.push(batch);
       if (stopping.signal.aborted) return;
       failures += 1;
       faults.report("an upload failed, and will be repeated", cause);

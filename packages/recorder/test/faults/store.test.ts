@@ -94,6 +94,26 @@ test.each([
   expect(faults.length).toBeLessThanOrEqual(2);
 });
 
+test("a blob that the store rejects does not hold up the others", async () => {
+  const store = memory();
+  let rejected: string | undefined;
+  await using archive = newArchive({
+    backend: withPut(async (address, ...rest) => {
+      rejected ??= address;
+      if (address === rejected) throw new StorageError("permission", "403");
+      await store.put(address, ...rest);
+    }),
+    onError: () => {},
+  });
+  for (let i = 0; i < 4; i++) {
+    await answer(archive.recorder, 1);
+    expect(await archive.recorder.flush(1)).toBe(false);
+    await until(() => archive.recorder.stats().stored === i + 1);
+  }
+  await until(() => archive.recorder.stats().uploaded === 3);
+  expect(await exchangesIn(store)).toHaveLength(3);
+});
+
 test("what a closed recorder could not upload, the next one on its spool does", async () => {
   const store = memory();
   const spool = await mkdtemp(join(tmpdir(), "idk-recorder-"));
@@ -105,6 +125,8 @@ test("what a closed recorder could not upload, the next one on its spool does", 
     expect(performance.now() - began).toBeLessThan(2000);
     expect(await readdir(spool)).toHaveLength(1);
 
+    // A state that is damaged does not keep it from the others.
+    await Bun.write(join(spool, `${"0".repeat(32)}.totals`), "null");
     const next = newArchive({ backend: store, spool, limits: { orphanMs: 90 } });
     await until(async () => (await readdir(spool)).length === 0);
     expect(await exchangesIn(store)).toHaveLength(4);
