@@ -58,6 +58,28 @@ test("a keep that throws keeps, and its error is not passed on", async () => {
   expect(errors[0]!.cause).toBeUndefined();
 });
 
+test("a keep and a handler of errors that reject are not passed on", async () => {
+  const rejected: unknown[] = [];
+  const onRejection = (error: unknown): void => void rejected.push(error);
+  process.on("unhandledRejection", onRejection);
+  const messages: string[] = [];
+  const reject = async (message: string): Promise<never> => {
+    messages.push(message);
+    throw new Error(message);
+  };
+  await using archive = newArchive({
+    keep: (() => reject("in keep")) as unknown as () => boolean,
+    onError: (({ message }: Error) => reject(message)) as unknown as () => void,
+  });
+  const handle = archive.recorder.handler(answerWith("a"));
+  await handle(new Request("http://a/")).text();
+  expect(await archive.exchanges()).toHaveLength(1);
+  await Bun.sleep(10);
+  process.off("unhandledRejection", onRejection);
+  expect(messages).toEqual(["in keep", "keep returned a promise, so the exchange was recorded"]);
+  expect(rejected).toEqual([]);
+});
+
 test("a record that cannot be redacted is dropped and counted", async () => {
   const errors: Error[] = [];
   await using archive = newArchive({ onError: (error) => errors.push(error) });

@@ -30,6 +30,8 @@ export interface OpenExchange {
   responseBody: BodyCopy | undefined;
   /** Bytes taken from the budget, without those of bodies. */
   readonly reserved: number;
+  /** It has ended, so a body that begins now would be given back by nobody. */
+  over: boolean;
   readonly current: () => ExchangeEnd;
 }
 

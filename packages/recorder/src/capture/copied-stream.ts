@@ -3,16 +3,14 @@ import type { Capture } from "./capture.ts";
 
 /**
  * A stream that passes on what another one has, chunk by chunk, as it is asked for: it reads nothing
- * ahead, and errors and cancels pass in both directions.
+ * ahead, and errors and cancels pass in both directions. It is a byte stream if the original is.
  *
- * @param type `bytes` if the original is a byte stream that nobody else uses the memory of
  * @param over called when it has ended, been cancelled or failed
  */
 export function copiedStream(
   original: ReadableStream<unknown>,
   copy: BodyCopy,
   capture: Capture,
-  type: "bytes" | undefined,
   over: (ended?: "aborted" | "error") => void,
 ): ReadableStream<Uint8Array<ArrayBuffer>> {
   let reader: ReadableStreamDefaultReader<unknown> | undefined;
@@ -38,17 +36,28 @@ export function copiedStream(
       return;
     }
     const { value } = chunk;
-    // Before it is passed on, because a byte stream takes the memory.
     capture.aside(() => addChunk(copy, value));
-    controller.enqueue(value as never);
+    // A byte stream detaches the memory, which may be shared with others.
+    controller.enqueue((isBytes ? new Uint8Array(value as Uint8Array) : value) as never);
   };
   const cancel = async (reason: unknown): Promise<void> => {
     cancelled = true;
     over("aborted");
     await (reader ?? original).cancel(reason);
   };
-  const source = { pull, cancel, ...(type === undefined ? {} : { type }) };
+  const isBytes = isByteStream(original);
+  const source = { pull, cancel, ...(isBytes ? { type: "bytes" } : {}) };
   return new ReadableStream(source as UnderlyingSource, { highWaterMark: 0 });
+}
+
+/** @param stream not locked */
+function isByteStream(stream: ReadableStream<unknown>): boolean {
+  try {
+    stream.getReader({ mode: "byob" }).releaseLock();
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** What runtimes accept as a chunk of a body. */

@@ -20,17 +20,21 @@ export function createCapture(
   const isKept = (exchange: CapturedExchange): boolean => {
     if (keep === undefined) return true;
     try {
-      return keep(finishedExchange(exchange));
+      const kept: unknown = keep(finishedExchange(exchange));
+      if (!(kept instanceof Promise)) return Boolean(kept);
+      kept.catch(() => {});
+      faults.report("keep returned a promise, so the exchange was recorded");
     } catch {
       // Without the cause, which may contain something of the exchange.
       faults.report("keep threw, so the exchange was recorded");
-      return true;
     }
+    return true;
   };
 
   const finish = (exchange: OpenExchange, end: ExchangeEnd): void => {
     if (!openExchanges.delete(exchange)) return;
     counters.open -= 1;
+    exchange.over = true;
     const ms = performance.now() - exchange.startedAt;
     const captured: CapturedExchange = Object.assign(exchange, end, { ms });
     if (isKept(captured)) {
@@ -63,6 +67,7 @@ export function createCapture(
         requestBody: undefined,
         responseBody: undefined,
         reserved,
+        over: false,
         current,
       };
       openExchanges.add(exchange);

@@ -51,7 +51,8 @@ export function shadowMessageBody(
   shadowGetter(message, "body", () => {
     if (stream !== undefined) return stream;
     const original = inherited(message, "body") as ReadableStream | null;
-    stream = original && copiedStream(original, copy, capture, "bytes", over);
+    // A stream in use cannot be read beside.
+    stream = original?.locked === false ? copiedStream(original, copy, capture, over) : original;
     return stream;
   });
 }

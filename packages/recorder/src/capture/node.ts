@@ -1,4 +1,5 @@
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
 import type { Header } from "../record/exchange.ts";
 import type { Capture, CapturedResponse, ExchangeEnd, OpenExchange } from "./capture.ts";
 import { shadow } from "./shadow.ts";
@@ -33,7 +34,8 @@ function captureRequest(
   if (exchange === undefined) return;
   if (headers.some(([name]) => ANNOUNCES_BODY.test(name))) shadowPush(request, exchange, capture);
   shadowBody(request, response, exchange, capture);
-  response.on("close", () => {
+  const finish = (): void => {
+    waiting.delete(finish);
     capture.aside(() => {
       const { requestBody, responseBody } = exchange;
       const sent = response.writableFinished;
@@ -41,7 +43,32 @@ function captureRequest(
       if (responseBody !== undefined) responseBody.ended = sent;
       capture.finish(exchange, { ...current(), ended: sent ? undefined : "aborted" });
     });
+  };
+  const waiting = waitingOn(request.socket);
+  waiting.add(finish);
+  response.on("close", finish);
+}
+
+/** What ends the exchanges of a connection whose responses are not closed. */
+const waitingBySocket = new WeakMap<Socket, Set<() => void>>();
+
+/**
+ * A pipelined response that waits for the one before is not told when the connection closes. One
+ * listener for each connection, because Node warns of many.
+ */
+function waitingOn(socket: Socket): Set<() => void> {
+  let waiting = waitingBySocket.get(socket);
+  if (waiting !== undefined) return waiting;
+  const added = new Set<() => void>();
+  waiting = added;
+  waitingBySocket.set(socket, waiting);
+  socket.once("close", () => {
+    // Responses that are told themselves know better how they ended.
+    setImmediate(() => {
+      for (const finish of added) finish();
+    });
   });
+  return waiting;
 }
 
 /** A request without one of these has no body (RFC 9112, section 6.3). */
@@ -52,6 +79,7 @@ function shadowPush(request: IncomingMessage, exchange: OpenExchange, capture: C
   const { push } = request;
   shadow(request, "push", (chunk: unknown, encoding?: BufferEncoding) => {
     capture.aside(() => {
+      if (exchange.over) return;
       exchange.requestBody ??= capture.body();
       exchange.requestBody.add(chunk, encoding);
     });
@@ -74,7 +102,7 @@ function shadowBody(
       if (inside || response.writableEnded) return original.apply(response, given);
       // Before the call, in which the response may end.
       capture.aside(() => {
-        if (!hasBody(request, response) || !isChunk(given[0])) return;
+        if (exchange.over || !hasBody(request, response) || !isChunk(given[0])) return;
         exchange.responseBody ??= capture.body();
         exchange.responseBody.add(given[0], given[1]);
       });

@@ -24,7 +24,13 @@ export function recordFetch<Fetch extends FetchFunction>(fetch: Fetch, capture: 
     const begun = begin(input, init, capture);
     const sent = begun.init === undefined ? [input] : [input, begun.init];
     const { exchange } = begun;
-    const answer: Promise<Response> = Reflect.apply(fetch, this, sent);
+    let answer: Promise<Response>;
+    try {
+      answer = Reflect.apply(fetch, this, sent);
+    } catch (error) {
+      if (exchange !== undefined) capture.finish(exchange, { ended: "error" });
+      throw error;
+    }
     if (exchange === undefined) return answer;
     return answer.then(
       (response) => {
@@ -52,11 +58,17 @@ function begin(
   capture.aside(() => {
     const given = input instanceof Request ? input : undefined;
     const method = (init?.method ?? given?.method ?? "GET").toUpperCase();
-    const headers = headersOf(new Headers(init?.headers ?? given?.headers));
+    let named: RequestInit["headers"] = init?.headers ?? given?.headers;
+    if (init !== undefined && isOneShot(named)) {
+      named = Array.from(named, ([name, value]) => [name, value] as [string, string]);
+      // Before anything that may throw, because the given headers are used up.
+      sent = withChanges(init, { headers: named });
+    }
+    const headers = headersOf(new Headers(named));
     const body = init?.body ?? undefined;
     const type = typeOf(body);
-    const named = headers.some(([name]) => name === "content-type");
-    if (type !== undefined && !named) headers.push(["content-type", type]);
+    const typed = headers.some(([name]) => name === "content-type");
+    if (type !== undefined && !typed) headers.push(["content-type", type]);
     // As it is sent: with a path.
     const url = input instanceof Request ? input.url : new URL(input).href;
     const request = { method, url, headers };
@@ -65,8 +77,8 @@ function begin(
     if (body !== undefined) {
       exchange.requestBody = capture.body();
       if (body instanceof ReadableStream) {
-        const passed = copiedStream(body, exchange.requestBody, capture, undefined, () => {});
-        sent = { ...init, body: passed };
+        const passed = copiedStream(body, exchange.requestBody, capture, () => {});
+        sent = withChanges(sent ?? {}, { body: passed });
       } else {
         copyBody(exchange.requestBody, body);
       }
@@ -76,6 +88,24 @@ function begin(
     }
   });
   return { exchange, init: sent };
+}
+
+/** Headers in an iterator or another object that may be iterated only once. */
+function isOneShot(headers: unknown): headers is Iterable<[string, string]> {
+  if (typeof headers !== "object" || headers === null) return false;
+  return Symbol.iterator in headers && !(headers instanceof Headers) && !Array.isArray(headers);
+}
+
+/** Options with others in their place; all of them, also those that a class or a `Request` gives. */
+function withChanges(init: RequestInit, changes: RequestInit): RequestInit {
+  const prototype: unknown = Object.getPrototypeOf(init);
+  if (prototype === Object.prototype || prototype === null) return { ...init, ...changes };
+  return new Proxy(init, {
+    get: (target, name) =>
+      Object.hasOwn(changes, name)
+        ? changes[name as keyof RequestInit]
+        : (Reflect.get(target, name) as unknown),
+  });
 }
 
 /** The type that `fetch` adds to a request without one (Fetch Standard, "extract a body"). */

@@ -40,12 +40,13 @@ export function copyResponse(
     }
   }
   const { body } = response;
+  if (body?.locked === true) return unseen();
   if (body === null) {
     copy.ended = true;
     over();
     return response;
   }
-  return new Response(copiedStream(body, copy, capture, undefined, over), response);
+  return new Response(copiedStream(body, copy, capture, over), response);
 }
 
 /** What Bun keeps as a blob is shared and not copied. It is there at once. */
@@ -86,12 +87,46 @@ const bun = typeof Bun === "undefined" ? undefined : Bun;
 const memoryOf = bun && loadMemoryOf();
 const EMPTY_BYTES = memoryOf?.(new Response());
 
-/** What Bun has as a body: text or bytes, a blob or file, or a stream, also if there is none. */
-function kindOf(response: Response): "memory" | "blob" | "stream" | "unknown" {
+type Kind = "memory" | "blob" | "stream" | "unknown";
+
+/**
+ * What Bun has as a body: text or bytes, a blob or file, or a stream, also if there is none. As blobs
+ * are read as a whole, what may be a stream is never taken for one: a response of `fetch`, which may
+ * still arrive, and one with more than Bun's own properties, which may look like anything, are unknown.
+ */
+function kindOf(response: Response): Kind {
+  const plain = Object.getPrototypeOf(response) === Response.prototype;
+  if (!plain || response.url !== "" || Reflect.ownKeys(response).length > 0) return "unknown";
+  return knowsKinds ? inspectedKind(response) : "unknown";
+}
+
+/** Whether this version of Bun shows bodies as those that are known. */
+const knowsKinds = bun !== undefined && showsKinds();
+
+function showsKinds(): boolean {
+  const init = { status: 201, statusText: "Made", headers: { a: "b" } };
+  const known: [kind: Kind, body: BodyInit | null][] = [
+    ["memory", "text"],
+    ["memory", new Uint8Array(1)],
+    ["blob", new Blob(["blob"])],
+    ["blob", Bun.file("file")],
+    ["stream", new ReadableStream()],
+    ["stream", null],
+  ];
+  return known.every(([kind, body]) => inspectedKind(new Response(body, init)) === kind);
+}
+
+function inspectedKind(response: Response): Kind {
   if (memoryOf === undefined || EMPTY_BYTES === undefined) return "unknown";
-  if (memoryOf(response) > EMPTY_BYTES) return "memory";
-  // It begins with the size that Bun knows: that of a blob or file, and none of a stream.
-  return Bun.inspect(response).startsWith("Response (0 KB)") ? "stream" : "blob";
+  // The body is after the other properties, whose values cannot contain a line like this.
+  const found = /\n {2}bodyUsed: false(?:,\n {2}([^\n]+))?\n/u.exec(Bun.inspect(response));
+  if (found === null) return "unknown";
+  const [, body] = found;
+  if (body === undefined || body.startsWith("ReadableStream ")) return "stream";
+  // Reading from a descriptor would move it.
+  if (body.startsWith('FileRef ("')) return "blob";
+  if (!body.startsWith("Blob (")) return "unknown";
+  return memoryOf(response) > EMPTY_BYTES + response.statusText.length ? "memory" : "blob";
 }
 
 function loadMemoryOf(): ((object: object) => number) | undefined {

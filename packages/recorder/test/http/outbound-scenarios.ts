@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import type { Exchange, RecordedBody } from "../../src/record/exchange.ts";
 import { newArchive } from "../support/archive.ts";
+import { expectNothingHeld } from "./leak-scenarios.ts";
 import { type Listener, type Scenario, withServer } from "./raw.ts";
 
 type Fetch = typeof globalThis.fetch;
@@ -38,7 +39,9 @@ async function same(
       const plain = await outcome(globalThis.fetch, url);
       const result = await outcome(archive.recorder.fetch(globalThis.fetch), url);
       assert.deepEqual(result, plain);
-      return { exchanges: await archive.exchanges(), result };
+      const exchanges = await archive.exchanges();
+      expectNothingHeld(archive);
+      return { exchanges, result };
     },
   );
 }
@@ -141,6 +144,101 @@ export const outboundScenarios: readonly Scenario[] = [
         return "cancelled";
       });
       assert.equal(only(cancelled.exchanges).ended, "aborted");
+    },
+  },
+  ...[
+    ["an iterator", (): unknown => new Map([["x-a", "b"]]).entries()],
+    ["a map", (): unknown => new Map([["x-a", "b"]])],
+  ].map(([name, headers]) => ({
+    name: `fetch: headers in ${name as string} arrive`,
+    async run() {
+      await using archive = newArchive();
+      let arrived = "";
+      const fetch = archive.recorder.fetch(async (_: unknown, init?: RequestInit) => {
+        arrived = JSON.stringify([...new Headers(init?.headers)]);
+        return new Response(null, { status: 204 });
+      });
+      const given = (headers as () => unknown)() as NonNullable<RequestInit["headers"]>;
+      await fetch("http://a/", { headers: given });
+      assert.equal(arrived, '[["x-a","b"]]');
+      assert.deepEqual(only(await archive.exchanges()).request.headers, [["x-a", "b"]]);
+    },
+  })),
+  {
+    name: "fetch: options from an object with getters, whose body is replaced",
+    async run() {
+      class Options {
+        readonly duplex = "half";
+        get method(): string {
+          return "POST";
+        }
+        get body(): ReadableStream {
+          return new Blob(["[5]"]).stream();
+        }
+      }
+      const { exchanges, result } = await same(async (fetch, url) =>
+        (await fetch(url, new Options())).text(),
+      );
+      assert.equal(result, "[5]");
+      assert.equal(only(exchanges).request.body?.size, 3);
+    },
+  },
+  {
+    name: "fetch: a function that throws at once",
+    async run() {
+      await using archive = newArchive();
+      const fetch = archive.recorder.fetch((_: unknown) => {
+        throw new Error("at once");
+      });
+      assert.throws(() => void fetch("http://a/"), /at once/u);
+      assert.equal(only(await archive.exchanges()).ended, "error");
+      expectNothingHeld(archive);
+    },
+  },
+  {
+    name: "fetch: the application keeps the memory of its chunks",
+    async run() {
+      const pooled = Buffer.from("pooled");
+      const bytes = new TextEncoder().encode("[6]");
+      const chunks = [pooled, new Uint8Array(0), bytes, bytes];
+      await using archive = newArchive();
+      const fetch = archive.recorder.fetch(
+        async (_: unknown) =>
+          new Response(
+            new ReadableStream({
+              start(controller) {
+                for (const chunk of chunks) controller.enqueue(chunk);
+                controller.close();
+              },
+            }),
+          ),
+      );
+      let text = "";
+      for await (const chunk of (await fetch("http://a/")).body!) text += Buffer.from(chunk);
+      assert.equal(text, "pooled[6][6]");
+      assert.deepEqual([pooled.toString(), bytes.length], ["pooled", 3]);
+      assert.equal(only(await archive.exchanges()).response?.body?.size, 12);
+    },
+  },
+  {
+    name: "fetch: a byte stream stays one, and its reader's buffer is filled",
+    async run() {
+      await using archive = newArchive();
+      const source: UnderlyingByteSource = {
+        type: "bytes",
+        start(controller) {
+          controller.enqueue(new TextEncoder().encode("[7]"));
+          controller.close();
+        },
+      };
+      const answer = async (_: unknown): Promise<Response> =>
+        new Response(new ReadableStream(source));
+      const read = async (fetch: typeof answer): Promise<unknown> => {
+        const reader = (await fetch("http://a/")).body!.getReader({ mode: "byob" });
+        const { value } = await reader.read(new Uint8Array(10));
+        return Buffer.from(value!).toString();
+      };
+      assert.equal(await read(archive.recorder.fetch(answer)), await read(answer));
     },
   },
   {

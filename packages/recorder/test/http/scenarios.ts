@@ -4,6 +4,7 @@ import type { Exchange } from "../../src/record/exchange.ts";
 import { type Archive, newArchive } from "../support/archive.ts";
 import { until } from "../support/until.ts";
 import { outboundScenarios } from "./outbound-scenarios.ts";
+import { expectNothingHeld, leakScenarios } from "./leak-scenarios.ts";
 import { exchangeBytes, type Listener, open, type Scenario, withServer } from "./raw.ts";
 
 const CLOSE = "Connection: close\r\n";
@@ -26,7 +27,9 @@ async function record(
       await until(() => kept.recorder.stats().open === 0);
     },
   );
-  return kept.exchanges();
+  const exchanges = await kept.exchanges();
+  expectNothingHeld(kept);
+  return exchanges;
 }
 
 /** What a client receives without a recorder and with one has to be the same. */
@@ -418,4 +421,5 @@ export const scenarios: readonly Scenario[] = [
     },
   },
   ...outboundScenarios,
+  ...leakScenarios,
 ];
