@@ -95,3 +95,8 @@ async function readLong(
 export function isMissing(error: unknown): boolean {
   return error instanceof StorageError && error.code === "not-found";
 }
+
+/** Whether a store may give another answer later, so that nothing follows from this one. */
+export function isTransient(error: unknown): boolean {
+  return error instanceof StorageError && error.code === "unavailable";
+}

@@ -2,7 +2,7 @@ import type { Address } from "@idk/storage";
 import type { ObjectsContext } from "../context.ts";
 import { decodeManifest, type Manifest } from "../identity/manifest.ts";
 import { LineageError } from "../lineage/run.ts";
-import { type Inspector, inspectRoot } from "./inspect-root.ts";
+import { type Inspector, inspectRoot, isTransient } from "./inspect-root.ts";
 import { listSnapshots } from "./snapshot-markers.ts";
 
 /*
@@ -20,7 +20,9 @@ import { listSnapshots } from "./snapshot-markers.ts";
  *    is known to be gone. Its commit requires that the registration is alive; one that was silent for too
  *    long is dead for good. So a root that no row names is that of a failed write only if its number is
  *    registered as dead, if a later write or deletion of its key is known, or if a rebuild has judged it.
- *    About any other, the sweep refuses.
+ *    Any other is kept with its content: its registration was lost when the machine stopped, because
+ *    SQLite's does not wait for the disk, or the catalog is a copy that is not recognised. As long as there
+ *    is one, roots of failed writes and tombstones are kept, too. If there are many, the sweep refuses.
  * 4. A root of a refused write is deleted, or declared void in the store, before the client is told that
  *    it was refused. If neither can be done, the claim stands, and the client is told that nobody knows.
  * 5. A rebuild gives each key the highest seq that no tombstone buries, whose write is not void, that is not
@@ -53,6 +55,8 @@ export interface FoundSnapshot {
 /**
  * The snapshots that the markers lead to, the newest first. One that is gone, is not authentic or was made
  * for another store does not count. Without an identity there are none.
+ *
+ * @throws StorageError `unavailable`, because another snapshot must not be taken for the newest one then
  */
 export async function* findSnapshots(
   inspector: Inspector,
@@ -64,6 +68,7 @@ export async function* findSnapshots(
     const size = (await backend.head(address, { signal }))?.size;
     if (size === undefined) continue;
     const inspected = await inspectRoot(inspector, { address, size }, signal);
+    if (inspected.kind === "unknown" && isTransient(inspected.error)) throw inspected.error;
     if (inspected.kind !== "record" || inspected.record.type !== "snapshot") continue;
     const { record } = inspected;
     // The name of a marker proves nothing.

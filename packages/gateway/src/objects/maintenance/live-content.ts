@@ -1,5 +1,5 @@
 import type { Address } from "@idk/storage";
-import type { Garbage } from "../../catalog/records.ts";
+import type { ContentRoot, Garbage } from "../../catalog/records.ts";
 import type { ObjectsContext } from "../context.ts";
 import { decodeManifest } from "../identity/manifest.ts";
 import { type AddressSet, createAddressSet } from "./address-set.ts";
@@ -12,6 +12,8 @@ import { type Before, findSnapshots } from "./lineage.ts";
 export interface LiveContent extends Pick<AddressSet, "has"> {
   /** Adds a root that a row names, unless it is an identity root, or is there. */
   addIfContent(address: Address): Promise<void>;
+  /** Adds what the object of a root consists of, though no row names it, as far as it is there. */
+  addObject(root: Address, contents: readonly ContentRoot[]): Promise<void>;
 }
 
 /** Garbage read at once. */
@@ -98,6 +100,10 @@ export async function findLiveContent(
     has: (address) => live.has(address),
     async addIfContent(address) {
       if (!live.has(address) && !identities.has(address)) await addIfThere(address);
+    },
+    async addObject(root, manifest) {
+      await orGone(root, addLongManifest(root));
+      for (const { address } of manifest) await addIfThere(address);
     },
   };
 }

@@ -2,11 +2,12 @@ import { randomUUID } from "node:crypto";
 import type { Address } from "@idk/storage";
 import { S3Error } from "../../errors.ts";
 import { discard, type ObjectsContext } from "../context.ts";
+import { decodeManifest } from "../identity/manifest.ts";
 import type { IdentityRecord } from "../identity/records.ts";
 import { LineageError } from "../lineage/run.ts";
 import type { SweepOptions, SweepReport } from "../objects.ts";
 import { inParallel } from "./in-parallel.ts";
-import { type Inspector, inspectRoot } from "./inspect-root.ts";
+import { type InspectedBlob, type Inspector, inspectRoot } from "./inspect-root.ts";
 import { withLease } from "./lease.ts";
 import { requireLineage } from "./lineage.ts";
 import { findLiveContent } from "./live-content.ts";
@@ -19,14 +20,19 @@ const BATCH = 1000;
 /** Orphans deleted by one sweep; a later one finds the rest. */
 const ORPHANS_MAX = 1_000_000;
 const REPORTED_MAX = 1000;
+/**
+ * A power failure may lose the registrations of the writes that were in progress. A copy of the catalog
+ * lacks all that was written since: if there are more, it is taken for one.
+ */
+const UNKNOWN_MAX = 100;
 
 /**
  * Deletes blobs that nothing refers to: of writes that crashed, of old snapshots, of deleted buckets.
  *
  * A sweep with a catalog that is not the store's, or an old copy of it, would delete live data. So the sweep
  * refuses if the store has marks that this catalog does not remember; and all orphans are looked at before
- * the first one is deleted, and it refuses if one of them is an object that this catalog should know of. See
- * `judgeObject`, and lineage.ts for the rules.
+ * the first one is deleted. Objects that this catalog should know of are kept with their content, and if
+ * there are many, the sweep refuses. See lineage.ts for the rules.
  */
 export async function sweep(
   context: ObjectsContext,
@@ -55,13 +61,44 @@ async function sweepStore(
   report: { blobs: number; orphans: number; deleted: number; forged: string[] },
   isHeld: () => boolean,
 ): Promise<void> {
-  const { backend, catalog, now } = context;
+  const { backend, catalog, now, warn } = context;
   const before = await requireLineage(context, inspector, signal);
   const cutoff = await ageLimit(context, minAge);
   const live = await findLiveContent(context, inspector, before.snapshot, signal);
   const old: Address[] = [];
+  const failed: { address: Address; size: number }[] = [];
   const tombstones: Address[] = [];
   let unread = 0;
+  let unknown = 0;
+
+  const keep = async (address: Address, inspected: InspectedBlob): Promise<void> => {
+    if (inspected.kind !== "record" || inspected.record.type !== "object") return;
+    if (inspected.record.kind === "inline") return;
+    await live.addObject(address, decodeManifest(inspected.content).contents);
+  };
+  const judge = async (
+    record: IdentityRecord,
+    blob: { address: Address; size: number; isOld: boolean },
+    inspected: InspectedBlob,
+  ): Promise<void> => {
+    const { address, size, isOld } = blob;
+    const fate = await catalog.fateOf(record.bucket, record.key, record.seq);
+    if (fate === "unknown") {
+      unknown += 1;
+      const many = `the store has roots of objects that this catalog should know of, such as ${address}`;
+      if (unknown > UNKNOWN_MAX) {
+        throw new LineageError(`${many}: it may be an old copy. Rebuild it`);
+      }
+      if (unknown === 1) {
+        warn(
+          `${many}: it is an old copy, or the machine stopped. They are kept; a rebuild judges them`,
+        );
+      }
+      await keep(address, inspected);
+    } else if (!isOld || old.length + failed.length >= ORPHANS_MAX) return;
+    else if (fate === "failed") failed.push({ address, size });
+    else if (fate === "replaced") old.push(address);
+  };
 
   const examine = async (
     listed: readonly { address: Address; size: number; isOld: boolean }[],
@@ -92,8 +129,9 @@ async function sweepStore(
         if (record.type === "bucket") {
           if ((await catalog.findBucket(record.name))?.id === record.id) return;
         }
-        if (record.type === "object" && isOld) {
-          if (!(await judgeObject(context, record, address))) return;
+        if (record.type === "object") {
+          await judge(record, { address, size, isOld }, inspected);
+          return;
         }
       }
       if (isOld && old.length < ORPHANS_MAX) old.push(address);
@@ -114,6 +152,14 @@ async function sweepStore(
   }
   await examine(batch);
 
+  // If this is a copy, a write that was in progress then may have been acknowledged since.
+  if (unknown === 0) old.push(...failed.map(({ address }) => address));
+  else {
+    await inParallel(failed, async (blob) =>
+      keep(blob.address, await inspectRoot(inspector, blob, signal)),
+    );
+  }
+
   // Once more: chunks of content that became known meanwhile, and writes that were committed.
   const orphans: Address[] = [];
   for (let start = 0; start < old.length; start += BATCH) {
@@ -121,8 +167,13 @@ async function sweepStore(
     const known = await catalog.findKnown(some);
     orphans.push(...some.filter((address) => !known.has(address) && !live.has(address)));
   }
-  // What they bury is deleted first, and nothing that they bury may be left in the queue.
-  const isLast = orphans.length < ORPHANS_MAX && (await catalog.dueGarbage(now(), 1)).length === 0;
+  // What they bury is deleted first, and nothing that they bury may be left: not in the queue, and not among
+  // what was kept.
+  const isLast =
+    orphans.length < ORPHANS_MAX &&
+    unread === 0 &&
+    unknown === 0 &&
+    (await catalog.dueGarbage(now(), 1)).length === 0;
   const buried = isLast ? tombstones : [];
   report.orphans = orphans.length + buried.length;
   if (dryRun) return;
@@ -139,25 +190,7 @@ async function sweepStore(
     }
   }
   // Their roots were all old enough to be judged, and are gone.
-  if (isLast && unread === 0) await catalog.forgetDeadWrites(cutoff);
-}
-
-/**
- * Whether an identity that no row names can be deleted: if a later version or deletion of its key is known,
- * or if its write is known to have failed. False if it is being committed.
- *
- * @throws LineageError if the catalog should know of it: it may have been acknowledged
- */
-async function judgeObject(
-  { catalog }: ObjectsContext,
-  { bucket, key, seq }: IdentityRecord,
-  address: Address,
-): Promise<boolean> {
-  const fate = await catalog.fateOf(bucket, key, seq);
-  if (fate !== "unknown") return fate === "replaced" || fate === "failed";
-  throw new LineageError(
-    `the store has the root ${address} of an object that this catalog should know of: it may be an old copy. Rebuild it`,
-  );
+  if (isLast) await catalog.forgetDeadWrites(cutoff);
 }
 
 /**

@@ -2,7 +2,7 @@ import type { Address } from "@idk/storage";
 import type { Bucket, ExportedRow } from "../../catalog/records.ts";
 import { decodeDeletions, decodeManifest } from "../identity/manifest.ts";
 import type { AddressSet } from "../maintenance/address-set.ts";
-import type { InspectedBlob, Inspector } from "../maintenance/inspect-root.ts";
+import { type InspectedBlob, type Inspector, isTransient } from "../maintenance/inspect-root.ts";
 import { findSnapshots, type FoundSnapshot } from "../maintenance/lineage.ts";
 import { decodeRows } from "../maintenance/rows.ts";
 import type { Candidates } from "./candidates.ts";
@@ -26,7 +26,11 @@ export interface UsedSnapshot extends FoundSnapshot {
   readonly open: ReadonlySet<number>;
 }
 
-/** The newest snapshot whose rows can all be read. */
+/**
+ * The newest snapshot whose rows can all be read.
+ *
+ * @throws StorageError `unavailable`: without the newest one, a provider could bring back what it buries
+ */
 export async function usableSnapshot(
   inspector: Inspector,
   signal: AbortSignal | undefined,
@@ -35,8 +39,9 @@ export async function usableSnapshot(
     try {
       for await (const row of snapshotRows(inspector.roots, found, signal)) void row;
       return { ...found, open: new Set(found.manifest.writes) };
-    } catch {
+    } catch (error) {
       signal?.throwIfAborted();
+      if (isTransient(error)) throw error;
       // An older one takes longer, and leads to the same.
     }
   }

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { wrapBackend } from "@idk/storage";
+import { createStore, wrapBackend } from "@idk/storage";
 import { memory } from "@idk/storage/memory";
 import { openCatalog } from "../../../src/catalog/open-catalog.ts";
 import { LineageError } from "../../../src/objects/lineage/run.ts";
@@ -54,14 +54,71 @@ test("an old copy that is not recognised sweeps no object that it does not know"
   await using copy = await copyCatalog(rig).then(closing);
   const lost = await put(rig, "l", bytesOf(3 * MIB, 2));
   rig.clock.now += 2 * DAY;
-  const old = await objectsOf(rig, { catalog: copy });
+  const warnings: string[] = [];
+  const old = await objectsOf(rig, { catalog: copy, warn: (message) => warnings.push(message) });
   await old.maintenance.snapshot();
   const before = await blobsOf(rig.backend);
-  expect((await old.maintenance.sweep()).refused).toContain(lost.root);
+  const report = await old.maintenance.sweep();
+  expect([report.refused, report.deleted]).toEqual([undefined, 0]);
+  expect(warnings.join()).toContain(lost.root);
   expect(await blobsOf(rig.backend)).toEqual(before);
   // What it writes is newer than what it does not know.
   const next = await put({ objects: old, bucket: rig.bucket }, "l", bytesOf(10, 3));
   expect(next.seq).toBeGreaterThan(lost.seq);
+});
+
+test("after a power failure, a sweep keeps the roots that it does not know, and goes on", async () => {
+  await using rig = await openRig();
+  const { backend, catalog, clock, objects } = rig;
+  const deleted = await put(rig, "deleted", bytesOf(10, 1));
+  const commits: number[] = [];
+  const failing = await objectsOf(rig, {
+    catalog: {
+      ...catalog,
+      commitPut: ({ object }) => {
+        commits.push(object.seq);
+        return Promise.reject(new Error("power"));
+      },
+    },
+  });
+  const crash = async (key: string): Promise<string[]> => {
+    const before = await blobsOf(backend);
+    await failureOf(put({ ...rig, objects: failing }, key, bytesOf(3 * MIB, 2)));
+    return (await blobsOf(backend)).filter((name) => !before.includes(name));
+  };
+  const kept = [...(await crash("lost")), ...(await crash("failed"))];
+  // As if its registration had not reached the disk.
+  await catalog.endWrites([commits[0]!]);
+  await objects.deleteObjects(rig.bucket, [{ key: keyOf("deleted") }]);
+  const others = createStore({ backend, recipients: [rig.identity.recipient] });
+  const orphan = await others.put("content of a write that crashed");
+  await objects.maintenance.snapshot();
+  clock.now += 2 * DAY;
+  await objects.maintenance.collect();
+  const before = await blobsOf(backend);
+  expect(before).not.toContain(deleted.root);
+
+  // Its tombstone stays, because nobody knows what it buries.
+  const report = await objects.maintenance.sweep();
+  expect([report.refused, report.deleted]).toEqual([undefined, 1]);
+  const after = await blobsOf(backend);
+  expect(before.filter((name) => !after.includes(name))).toEqual([orphan]);
+  for (const name of kept) expect(after).toContain(name);
+  expect(rig.warnings.join()).toContain("the machine stopped");
+  expect(commits).toHaveLength(2);
+});
+
+test("a sweep refuses if it does not know many objects of the store", async () => {
+  await using rig = await openRig();
+  await rig.objects.maintenance.snapshot();
+  await using copy = await copyCatalog(rig).then(closing);
+  for (let i = 0; i < 101; i++) await put(rig, `k${i}`, bytesOf(10, i));
+  rig.clock.now += 2 * DAY;
+  const old = await objectsOf(rig, { catalog: copy });
+  await old.maintenance.snapshot();
+  const before = await blobsOf(rig.backend);
+  expect((await old.maintenance.sweep()).refused).toContain("should know of");
+  expect(await blobsOf(rig.backend)).toEqual(before);
 });
 
 test("a catalog is refused once another one has taken over", async () => {

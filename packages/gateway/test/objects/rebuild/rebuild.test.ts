@@ -1,16 +1,17 @@
 import { expect, test } from "bun:test";
-import { createStore, generateIdentity, loadNaCl } from "@idk/storage";
+import { createStore, generateIdentity, loadNaCl, StorageError, wrapBackend } from "@idk/storage";
 import { sealRoot } from "@idk/storage/blobs";
 import { openCatalog } from "../../../src/catalog/open-catalog.ts";
 import type { Catalog } from "../../../src/catalog/catalog.ts";
 import { authenticate } from "../../../src/objects/identity/mac.ts";
+import { decodeManifest } from "../../../src/objects/identity/manifest.ts";
 import { encodeRecord } from "../../../src/objects/identity/records.ts";
 import {
   rebuildCatalog,
   type RebuildOptions,
   type RebuildReport,
 } from "../../../src/objects/rebuild/rebuild.ts";
-import { bytesOf, keyOf, openRig, put, read, type Rig, rowsOf } from "../support.ts";
+import { bytesOf, failureOf, keyOf, openRig, put, read, type Rig, rowsOf } from "../support.ts";
 
 const MIB = 2 ** 20;
 
@@ -202,4 +203,29 @@ test("a deletion is not undone although the old roots are still there", async ()
   // What is stored next is not buried by the tombstone.
   expect(await catalog.nextSeq()).toBeGreaterThanOrEqual(await rig.catalog.nextSeq());
   await catalog.close();
+});
+
+test("a rebuild fails if the newest snapshot cannot be read now, and takes no older one", async () => {
+  await using rig = await openRig();
+  const { objects, catalog, backend, clock } = rig;
+  await put(rig, "k", bytesOf(10, 1));
+  await objects.maintenance.snapshot();
+  clock.now += 60_000;
+  await put(rig, "l", bytesOf(2 * MIB, 1));
+  await objects.maintenance.snapshot();
+  const { name } = (await catalog.lineage()).snapshot!;
+  const snapshot = await createStore({ backend, identities: [rig.identity] }).get(name);
+  const { contents } = decodeManifest(await snapshot.bytes());
+  for (const silent of [name, contents[0]!.address]) {
+    const failing = wrapBackend(backend, {
+      get:
+        (get) =>
+        async (address, ...given) => {
+          if (address === silent) throw new StorageError("unavailable", "503");
+          return get(address, ...given);
+        },
+    });
+    const rebuilding = rebuild({ ...rig, backend: failing });
+    expect(await failureOf(rebuilding)).toMatchObject({ code: "unavailable" });
+  }
 });
