@@ -48,7 +48,7 @@ export interface Catalog {
   /** Marks a bucket as stored. */
   confirmBucket(id: Seq): Promise<void>;
   findBucket(name: string): Promise<Bucket | undefined>;
-  /** Deletes a bucket without objects; uploads in progress in it are aborted. A tombstone with an empty key is queued. Takes an id, so that a bucket made anew meanwhile is left alone. */
+  /** Deletes a bucket without objects; uploads in progress in it are aborted before, some in each of several transactions. A tombstone with an empty key is queued. Takes an id, so that a bucket made anew meanwhile is left alone. */
   deleteBucket(id: Seq, now: Time): Promise<"deleted" | "absent" | "not-empty">;
   /** By name. `after` is the last name of the page before. At most `limit`, which is 1 to 1,000. */
   listBuckets(options?: {
@@ -231,7 +231,7 @@ export interface Catalog {
   counts(): Promise<Counts>;
   /** Calls that wait to write, or for the database's answer to that. */
   queued(): number;
-  /** Forgets what is out of date: completed uploads after a day, tombstones, and claims without a sign of life. A batch at a time, until nothing is left. */
+  /** Ends writes as `oldestWrite` does, and forgets what is out of date: completed uploads after a day, tombstones, and claims without a sign of life. A batch at a time, until nothing is left. */
   purge(now: Time): Promise<void>;
   /** Rejects if the database does not respond. */
   ping(): Promise<void>;

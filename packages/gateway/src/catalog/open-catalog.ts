@@ -53,7 +53,12 @@ export async function createCatalog(database: Database): Promise<Catalog> {
     pendingBuckets: () => query(pendingBuckets),
     confirmBucket: (id) => write("confirmBucket", id),
     findBucket: (name) => query(() => findBucket(name)),
-    deleteBucket: (id, now) => write("deleteBucket", id, now),
+    deleteBucket: async (id, now) => {
+      for (;;) {
+        const outcome = await write("deleteBucket", id, now);
+        if (outcome !== "more") return outcome;
+      }
+    },
     listBuckets: (options = {}) => query(() => listBuckets(options)),
 
     findObject: (bucket, key) => query(() => findObject(bucket, key)),

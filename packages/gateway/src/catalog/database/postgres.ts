@@ -64,7 +64,9 @@ export async function openPostgres(
   ): Promise<T> => {
     for (let attempt = 1; ; attempt++) {
       try {
-        return await inConnection(sql, (connection) => drive(connection, begin, plan()));
+        return await inConnection(sql, (connection, answered) =>
+          drive(connection, begin, plan(), answered),
+        );
       } catch (error) {
         if (!REPEATED.has(stateOf(error)) || attempt === ATTEMPTS) throw asCatalogError(error);
       }
@@ -137,13 +139,18 @@ function* migrate(): Plan<void> {
   else yield* rows("UPDATE catalog_version SET version = ?", steps.length);
 }
 
-/** Runs a call in a connection of its own. If the server stalls, the connection is closed. */
-async function inConnection<T>(sql: SQL, call: (held: ReservedSQL) => Promise<T>): Promise<T> {
+/**
+ * Runs a call in a connection of its own. If the server stalls, the connection is closed: the call reports
+ * each answer.
+ */
+async function inConnection<T>(
+  sql: SQL,
+  call: (held: ReservedSQL, answered: () => void) => Promise<T>,
+): Promise<T> {
   const held = await sql.reserve({ signal: AbortSignal.timeout(PATIENCE) });
-  let timer: ReturnType<typeof setTimeout> | undefined;
+  const timer = setTimeout(() => void held.close({ timeout: 0 }).catch(() => {}), PATIENCE);
   try {
-    timer = setTimeout(() => void held.close({ timeout: 0 }).catch(() => {}), PATIENCE);
-    return await call(held);
+    return await call(held, () => timer.refresh());
   } finally {
     clearTimeout(timer);
     // One with an open transaction is closed instead.
@@ -152,7 +159,12 @@ async function inConnection<T>(sql: SQL, call: (held: ReservedSQL) => Promise<T>
 }
 
 /** Runs a plan. `begin` goes out together with its first statements. */
-async function drive<T>(held: ReservedSQL, begin: string | undefined, plan: Plan<T>): Promise<T> {
+async function drive<T>(
+  held: ReservedSQL,
+  begin: string | undefined,
+  plan: Plan<T>,
+  answered: () => void,
+): Promise<T> {
   // Without values it is not prepared, so it may be several statements.
   const run = ({ sql, values }: Statement): Promise<Row[]> =>
     held.unsafe(numbered(sql), values.length === 0 ? undefined : [...values]);
@@ -162,6 +174,7 @@ async function drive<T>(held: ReservedSQL, begin: string | undefined, plan: Plan
     while (step.done !== true) {
       // All have to settle, and the first error is the cause of the others.
       const sent = await Promise.allSettled([...opening, ...step.value].map(run));
+      answered();
       const failed = sent.find((result) => result.status === "rejected");
       if (failed !== undefined) throw failed.reason;
       const answers = sent.flatMap((result) =>

@@ -4,6 +4,8 @@ import { all, integer, rows, statement, type Dialect, type Plan } from "../datab
 import type { Catalog } from "../catalog.ts";
 import type { Bucket, Seq, Time } from "../records.ts";
 
+/** How many uploads one transaction aborts: each may have 10,000 parts. */
+const UPLOADS = 10;
 /** The key of the tombstone of a bucket: no object has it. */
 const WHOLE_BUCKET = new Uint8Array(0);
 
@@ -35,11 +37,12 @@ export function* createBucket(
   return { outcome: "exists", bucket: other ?? { id, name, owner, region, time } };
 }
 
+/** Aborts some uploads of an empty bucket, and returns `more`; deletes it if there are none. */
 export function* deleteBucket(
   dialect: Dialect,
   id: Seq,
   now: Time,
-): Plan<"deleted" | "absent" | "not-empty"> {
+): Plan<"deleted" | "absent" | "not-empty" | "more"> {
   const [buckets, objects] = yield* locked(
     dialect,
     [bucketLock(id)],
@@ -50,17 +53,13 @@ export function* deleteBucket(
   );
   if (buckets!.length === 0) return "absent";
   if (objects!.length > 0) return "not-empty";
-  for (;;) {
-    const uploads = yield* rows("SELECT seq FROM uploads WHERE bucket = ? LIMIT 100", id);
-    if (uploads.length === 0) break;
-    for (const row of uploads) {
-      const seq = integer(row["seq"]);
-      yield* locked(dialect, uploadLocks(seq), [
-        statement("DELETE FROM uploads WHERE seq = ?", seq),
-      ]);
-      yield* removeContents(seq, now);
-    }
+  const uploads = yield* rows(`SELECT seq FROM uploads WHERE bucket = ? LIMIT ${UPLOADS}`, id);
+  for (const row of uploads) {
+    const seq = integer(row["seq"]);
+    yield* locked(dialect, uploadLocks(seq), [statement("DELETE FROM uploads WHERE seq = ?", seq)]);
+    yield* removeContents(seq, now);
   }
+  if (uploads.length > 0) return "more";
   yield* all(
     statement(
       `INSERT INTO tombstones (bucket, key, seq, bucket_name, time, is_stored)

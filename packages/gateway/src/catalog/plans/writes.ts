@@ -74,9 +74,17 @@ export function* endWrites(seqs: readonly Seq[]): Plan<void> {
   );
 }
 
+/** Ends for good what gave no sign of life for so long. */
+export function endSilentWrites(now: Time): Statement {
+  return statement(
+    "UPDATE writes SET is_dead = 1 WHERE is_dead = 0 AND beat <= ?",
+    now - WRITE_EXPIRY,
+  );
+}
+
 export function* oldestWrite(now: Time): Plan<WriteInProgress | undefined> {
   const [, found] = yield* all(
-    statement("UPDATE writes SET is_dead = 1 WHERE is_dead = 0 AND beat <= ?", now - WRITE_EXPIRY),
+    endSilentWrites(now),
     statement("SELECT seq, started, beat FROM writes WHERE is_dead = 0 ORDER BY started LIMIT 1"),
   );
   const [row] = found!;

@@ -62,20 +62,28 @@ export function bucketBehaviour(open: OpenFixture): void {
   test(
     "deleting a bucket aborts its uploads",
     using(open, async ({ catalog, bucket }) => {
-      const upload = (await catalog.createUpload({
-        bucket: bucket.id,
-        key: bytes("key"),
-        owner: "owner",
-        time: NOW,
-        headers: {},
-        tags: [],
-        options: {},
-      }))!;
-      const seq = await catalog.nextSeq();
-      await catalog.putPart({ upload, part: part(1, seq), contents: [root("a")], now: NOW });
+      const names = Array.from({ length: 25 }, (_, i) => `content-${i}`);
+      const ids: string[] = [];
+      for (const name of names) {
+        const upload = (await catalog.createUpload({
+          bucket: bucket.id,
+          key: bytes("key"),
+          owner: "owner",
+          time: NOW,
+          headers: {},
+          tags: [],
+          options: {},
+        }))!;
+        const seq = await catalog.nextSeq();
+        await catalog.putPart({ upload, part: part(1, seq), contents: [root(name)], now: NOW });
+        ids.push(upload.id);
+      }
       expect(await catalog.deleteBucket(bucket.id, NOW)).toBe("deleted");
-      expect(await garbage(catalog)).toEqual(addresses("a"));
-      expect(await catalog.findUpload(bucket.id, bytes("key"), upload.id)).toBeUndefined();
+      expect(await garbage(catalog)).toEqual(addresses(...names));
+      for (const id of ids) {
+        expect(await catalog.findUpload(bucket.id, bytes("key"), id)).toBeUndefined();
+      }
+      expect(await catalog.deleteBucket(bucket.id, NOW)).toBe("absent");
     }),
   );
 

@@ -366,4 +366,21 @@ export function claimBehaviour(open: OpenFixture): void {
       expect(await commit()).toBe("stored");
     }),
   );
+
+  test(
+    "a write whose process died keeps no tombstone for longer than a day, though nothing sweeps",
+    using(open, async ({ catalog, bucket }) => {
+      const silent = await catalog.beginWrite(NOW);
+      const deleted = await catalog.deleteObject(bucket.id, KEY, { now: NOW });
+      if (deleted.outcome !== "deleted") throw new Error(deleted.outcome);
+      await catalog.confirmTombstones([deleted.tombstone.seq]);
+      await catalog.purge(NOW + 2 * DAY);
+      const put = putOf(bucket, "key", inline(silent), { isRegistered: true });
+      expect((await catalog.commitPut(put)).outcome).toBe("expired");
+      // What is older than nothing known is stored.
+      expect((await catalog.commitPut(putOf(bucket, "key", inline(silent)))).outcome).toBe(
+        "stored",
+      );
+    }),
+  );
 }
