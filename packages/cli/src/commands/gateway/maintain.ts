@@ -108,6 +108,11 @@ export const gatewayRebuild: Command = withCatalogVariable(
       await out.flush();
       if (!out.json) {
         await out.note(`rebuilt ${count(buckets, "bucket")} with ${count(objects, "object")}`);
+        if (snapshot === undefined && objects > 0) {
+          await out.note(
+            "idk: warning: no snapshot of the catalog was used: objects that were deleted or overwritten may be back, if the provider kept them",
+          );
+        }
       }
       if (settings.acceptFaults) {
         if (!isComplete) await catalog.setComplete(true);
