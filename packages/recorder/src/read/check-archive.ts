@@ -1,6 +1,7 @@
 import type { StorageError, Store } from "@idk/storage";
 import type { RunTotals, SegmentMetadata } from "../segments/metadata.ts";
-import { parseLines } from "./lines.ts";
+import { eachLine } from "./lines.ts";
+import { compareText } from "./list-segments.ts";
 import { archiveBlobs, isDamage, type ReadSegmentsOptions, type Segment } from "./segments.ts";
 
 /** What is wrong with an archive. */
@@ -71,7 +72,10 @@ type Member = Pick<SegmentMetadata, "seq" | "prev" | "from" | "to" | "count" | "
 
 interface Run {
   readonly members: Member[];
-  last: SegmentMetadata;
+  /** Segments outside of the given times: between others, they are no gap. */
+  readonly outside: Member[];
+  /** Its last segment. */
+  last: Opened | undefined;
 }
 
 /**
@@ -89,20 +93,29 @@ export async function checkArchive(
   const sum = { segments: 0, exchanges: 0, storedBytes: 0, closed: 0, other: 0 };
   for await (const blob of archiveBlobs(store, options)) {
     if (blob.kind === "damaged") problems.push(blob);
+    else if (blob.kind === "outside") runOf(runs, blob).outside.push(memberOf(blob));
     else if (blob.kind !== "segment") sum[blob.kind] += 1;
     else {
       const exchanges = await checkSegment(blob, problems);
       sum.segments += 1;
       sum.exchanges += exchanges;
       sum.storedBytes += blob.storedBytes;
-      addTo(runs, blob);
+      const run = runOf(runs, blob);
+      run.members.push(memberOf(blob));
+      if (run.last === undefined || supersedes(blob, run.last)) {
+        // Without its content.
+        run.last = { address: blob.address, metadata: blob.metadata };
+      }
     }
   }
   const reports: RunReport[] = [];
-  for (const [run, found] of runs) {
-    found.members.sort((a, b) => a.seq - b.seq);
-    checkRun(run, found.members, problems);
-    reports.push(reportOf(run, found));
+  for (const [run, { members, outside, last }] of runs) {
+    if (last === undefined) continue;
+    members.sort(bySeq);
+    const [first, final] = [members[0]!.seq, last.metadata.seq];
+    const between = outside.filter(({ seq }) => seq > first && seq < final);
+    checkRun(run, [...members, ...between].toSorted(bySeq), problems);
+    reports.push(reportOf(run, members, last.metadata));
   }
   reports.sort((a, b) => a.from - b.from);
   return { ...sum, runs: reports, problems };
@@ -112,12 +125,15 @@ export async function checkArchive(
 async function checkSegment(segment: Segment, problems: ArchiveProblem[]): Promise<number> {
   const { address, metadata } = segment;
   try {
-    const { exchanges, count, damagedLines } = parseLines(await segment.lines(), metadata);
-    if (damagedLines.length > 0 || count !== metadata.count) {
-      const [damaged, announced] = [damagedLines.length, metadata.count];
-      problems.push({ kind: "lines", address, damaged, count, announced });
+    let [count, damaged] = [0, 0];
+    for (const exchange of eachLine(await segment.lines(), metadata)) {
+      count += 1;
+      if (exchange === undefined) damaged += 1;
     }
-    return exchanges.length;
+    if (damaged > 0 || count !== metadata.count) {
+      problems.push({ kind: "lines", address, damaged, count, announced: metadata.count });
+    }
+    return count - damaged;
   } catch (error) {
     if (!isDamage(error)) throw error;
     problems.push({ kind: "damaged", address, error });
@@ -125,9 +141,19 @@ async function checkSegment(segment: Segment, problems: ArchiveProblem[]): Promi
   }
 }
 
-function addTo(runs: Map<string, Run>, { address, metadata }: Segment): void {
-  const { run, seq, prev, from, to, count, end } = metadata;
-  const member: Member = {
+type Opened = Pick<Segment, "address" | "metadata">;
+
+function runOf(runs: Map<string, Run>, { metadata: { run } }: Opened): Run {
+  const known = runs.get(run);
+  if (known !== undefined) return known;
+  const made: Run = { members: [], outside: [], last: undefined };
+  runs.set(run, made);
+  return made;
+}
+
+function memberOf({ address, metadata }: Opened): Member {
+  const { seq, prev, from, to, count, end } = metadata;
+  return {
     address,
     seq,
     from,
@@ -136,12 +162,21 @@ function addTo(runs: Map<string, Run>, { address, metadata }: Segment): void {
     ...(prev === undefined ? {} : { prev }),
     ...(end === undefined ? {} : { end }),
   };
-  const known = runs.get(run);
-  if (known === undefined) runs.set(run, { members: [member], last: metadata });
-  else {
-    known.members.push(member);
-    if (seq > known.last.seq) known.last = metadata;
-  }
+}
+
+/** By number; segments arrive in any order. */
+function bySeq(a: Member, b: Member): number {
+  return a.seq - b.seq || compareText(a.address, b.address);
+}
+
+/** Whether the totals of a segment count, and not those of another one of its run. */
+function supersedes(a: Opened, b: Opened): boolean {
+  const [one, other] = [a.metadata, b.metadata];
+  if (one.seq !== other.seq) return one.seq > other.seq;
+  // After `lost`, a process that was only suspended goes on with the same number.
+  if ((one.end === "lost") !== (other.end === "lost")) return other.end === "lost";
+  if (one.totals.seen !== other.totals.seen) return one.totals.seen > other.totals.seen;
+  return compareText(a.address, b.address) < 0;
 }
 
 /** @param members by their numbers */
@@ -188,7 +223,8 @@ function* withSameNumber(
   if (group !== undefined) yield group;
 }
 
-function reportOf(run: string, { members, last }: Run): RunReport {
+/** @param members by their numbers */
+function reportOf(run: string, members: readonly Member[], last: SegmentMetadata): RunReport {
   const { totals, end = "open" } = last;
   const dropped = Object.values(totals.dropped).reduce((sum, count) => sum + count, 0);
   const accounted = totals.stored + totals.notKept + dropped;

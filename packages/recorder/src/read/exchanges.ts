@@ -2,9 +2,10 @@ import { type Store, StorageError } from "@idk/storage";
 import type { Exchange } from "../record/exchange.ts";
 import { type ExchangeFilter, exchangeMatcher, mayHaveId } from "./filter.ts";
 import { createHeap } from "./heap.ts";
-import { parseLines } from "./lines.ts";
+import { eachLine } from "./lines.ts";
 import { collectSegments, compareText, type ReadFault } from "./list-segments.ts";
-import { isDamage, type Segment } from "./segments.ts";
+import { memoryOf } from "./memory.ts";
+import { isDamage, type Segment, SEGMENT_MAX } from "./segments.ts";
 import type { SegmentMetadata } from "../segments/metadata.ts";
 
 /** Options of `readExchanges`. */
@@ -32,7 +33,7 @@ interface Found {
   readonly lines: Uint8Array | undefined;
 }
 
-/** An exchange that waits, and about how many bytes it takes. */
+/** An exchange that waits, and about how many bytes of memory it takes. */
 interface Waiting {
   readonly time: number;
   readonly exchange: Exchange;
@@ -65,20 +66,21 @@ export async function* readExchanges(
       waitingBytes -= bytes;
       yield exchange;
     }
-    const { exchanges, count, damagedLines } = parseLines(lines, metadata);
-    if (damagedLines.length > 0) onFault({ kind: "lines", address, count: damagedLines.length });
-    const bytes = lines.length / Math.max(1, count);
-    for (const exchange of exchanges) {
-      if (!matches(exchange)) continue;
+    let damaged = 0;
+    for (const exchange of eachLine(lines, metadata)) {
+      if (exchange === undefined) damaged += 1;
+      if (exchange === undefined || !matches(exchange)) continue;
+      const bytes = memoryOf(exchange);
       waiting.add({ time: Date.parse(exchange.time), exchange, bytes });
       waitingBytes += bytes;
+      if (waitingBytes > WAITING_BYTES_MAX) {
+        throw new StorageError(
+          "limit",
+          "too many segments overlap in time to put their exchanges in order: read a shorter time",
+        );
+      }
     }
-    if (waitingBytes > WAITING_BYTES_MAX) {
-      throw new StorageError(
-        "limit",
-        "too many segments overlap in time to put their exchanges in order: read a shorter time",
-      );
-    }
+    if (damaged > 0) onFault({ kind: "lines", address, count: damaged });
   }
   while (waiting.size > 0) yield waiting.take()!.exchange;
 }
@@ -112,7 +114,7 @@ async function* inTurn(
     if (lines !== undefined) return lines;
     try {
       const blob = await store.get(address, { signal });
-      return await blob.bytes();
+      return await blob.bytes({ maxBytes: SEGMENT_MAX });
     } catch (error) {
       // Deleted since the first pass.
       if (error instanceof StorageError && error.code === "not-found") return undefined;

@@ -13,23 +13,35 @@ export interface SegmentLines {
 
 const LINE_FEED = 0x0a;
 
-/**
- * Parses the lines of a segment. An exchange outside of the times that the segment announces counts
- * as damaged, because readers rely on them.
- */
-export function parseLines(bytes: Uint8Array, { from, to }: SegmentMetadata): SegmentLines {
-  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+/** Parses the lines of a segment. */
+export function parseLines(bytes: Uint8Array, metadata: SegmentMetadata): SegmentLines {
   const exchanges: Exchange[] = [];
   const damagedLines: number[] = [];
   let count = 0;
-  for (let start = 0; start < buffer.length; count++) {
+  for (const exchange of eachLine(bytes, metadata)) {
+    if (exchange === undefined) damagedLines.push(count);
+    else exchanges.push(exchange);
+    count += 1;
+  }
+  return { exchanges, count, damagedLines };
+}
+
+/**
+ * Parses the lines of a segment one by one, because exchanges may take much more memory than their
+ * lines. An exchange outside of the times that the segment announces counts as damaged, because
+ * readers rely on them: it is undefined, as is a line that is not an exchange.
+ */
+export function* eachLine(
+  bytes: Uint8Array,
+  { from, to }: SegmentMetadata,
+): Generator<Exchange | undefined> {
+  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  for (let start = 0; start < buffer.length;) {
     const feed = buffer.indexOf(LINE_FEED, start);
     const end = feed === -1 ? buffer.length : feed;
     const exchange = parseExchange(buffer.toString("utf8", start, end));
     const time = exchange === undefined ? Number.NaN : Date.parse(exchange.time);
-    if (exchange !== undefined && time >= from && time <= to) exchanges.push(exchange);
-    else damagedLines.push(count);
+    yield time >= from && time <= to ? exchange : undefined;
     start = end + 1;
   }
-  return { exchanges, count, damagedLines };
 }

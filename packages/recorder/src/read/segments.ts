@@ -28,12 +28,18 @@ export interface Segment {
 /**
  * A blob of the archive's store.
  *
+ * - `outside` a segment outside of the given times
  * - `closed`  a root for other recipients, which may be a segment
  * - `other`   a root that is not a segment, or a chunk of a long segment
  * - `damaged` it cannot be read, because of `error`
  */
 export type ArchiveBlob =
   | Segment
+  | {
+      readonly kind: "outside";
+      readonly address: string;
+      readonly metadata: SegmentMetadata;
+    }
   | { readonly kind: "closed" | "other"; readonly address: string }
   | { readonly kind: "damaged"; readonly address: string; readonly error: StorageError };
 
@@ -41,7 +47,7 @@ export type ArchiveBlob =
 const CLOCKS_MS = 60 * 60 * 1000;
 
 /** The longest segment that is read; a recorder writes a mebibyte, or one long exchange. */
-const SEGMENT_MAX = 2 ** 27;
+export const SEGMENT_MAX: number = 2 ** 27;
 
 /**
  * The blobs of an archive, in order of completion. A segment is stored after its last exchange began,
@@ -75,7 +81,9 @@ export async function* archiveBlobs(
     const { blob } = result;
     const metadata = decodeSegmentMetadata(blob.metadata);
     if (metadata === undefined) yield { kind: "other", address };
-    else if (metadata.to >= from && metadata.from < to) {
+    else if (metadata.to < from || metadata.from >= to) {
+      yield { kind: "outside", address, metadata };
+    } else {
       const lines = (): Promise<Uint8Array> => blob.bytes({ maxBytes: SEGMENT_MAX });
       yield { kind: "segment", address, metadata, storedBytes, lines };
     }

@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
 import { checkArchive } from "../../src/read/index.ts";
+import type { SegmentMetadata } from "../../src/segments/metadata.ts";
 import { DAY, exchange, identity, other, RUN, testArchive, totals } from "./support.ts";
 
 test("an archive that is whole has no problems, and its runs are summed up", async () => {
@@ -60,6 +61,65 @@ test("segments that are missing between others are found", async () => {
   const { problems, runs } = await checkArchive(archive.store);
   expect(problems).toEqual([{ kind: "gap", run: RUN, from: 4, to: 6 }]);
   expect(runs[0]).toMatchObject({ firstSeq: 2, end: "open", lost: 0 });
+});
+
+test("segments outside of the given times are no gap between others", async () => {
+  const archive = testArchive();
+  const first = await archive.add([exchange(0, 1000)], { from: DAY + 1000 });
+  const early = await archive.add([exchange(1, 10)], {
+    seq: 1,
+    prev: first,
+    from: DAY,
+    to: DAY + 10,
+  });
+  const late = await archive.add([exchange(2, 1000)], { seq: 2, prev: early, from: DAY + 1000 });
+  const times = { from: DAY + 500 };
+  const { problems, runs, segments } = await checkArchive(archive.store, times);
+  expect(problems).toEqual([]);
+  expect(segments).toBe(2);
+  expect(runs).toMatchObject([{ segments: 2, exchanges: 2, firstSeq: 0 }]);
+  // What was stored before the first of them may be gone.
+  await archive.add([exchange(4, 1000)], { seq: 4, prev: late, from: DAY + 1000 });
+  expect((await checkArchive(archive.store, times)).problems).toEqual([
+    { kind: "gap", run: RUN, from: 3, to: 3 },
+  ]);
+  await archive.backend.delete(early);
+  expect((await checkArchive(archive.store, times)).problems).toEqual([
+    { kind: "gap", run: RUN, from: 1, to: 1 },
+    { kind: "gap", run: RUN, from: 3, to: 3 },
+  ]);
+  expect((await checkArchive(archive.store, { from: DAY + 5000 })).runs).toEqual([]);
+});
+
+test("the totals of a run do not depend on the order in which segments arrive", async () => {
+  for (const order of [
+    [0, 1, 2],
+    [2, 1, 0],
+    [1, 2, 0],
+  ]) {
+    const archive = testArchive();
+    const made: (readonly [number, Partial<SegmentMetadata>])[] = [
+      [1, { seq: 1, end: "lost", totals: totals({ seen: 9 }) }],
+      [2, { seq: 1, totals: totals({ seen: 2 }) }],
+      [3, { seq: 1, totals: totals({ seen: 3 }) }],
+    ];
+    const addresses: string[] = [];
+    for (const [number, metadata] of made) {
+      addresses.push(await archive.add([exchange(number, 0)], metadata));
+    }
+    const { backend } = archive;
+    const entries = await Array.fromAsync(backend.list(""));
+    const inOrder = order.map((index) => entries.find(({ name }) => name === addresses[index])!);
+    const sorted = testArchive({
+      ...backend,
+      list: async function* () {
+        await Promise.resolve();
+        yield* inOrder;
+      },
+    });
+    const { runs } = await checkArchive(sorted.store);
+    expect(runs[0]).toMatchObject({ end: "open", totals: { seen: 3 } });
+  }
 });
 
 test("segments that were replaced or made up are found", async () => {
