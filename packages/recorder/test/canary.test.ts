@@ -21,12 +21,43 @@ function secret(): string {
   return made;
 }
 
-function jwt(): string {
-  const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString("base64url");
+function jwt(header = '{"alg":"HS256","typ":"JWT"}'): string {
+  const part = (json: string): string => Buffer.from(json).toString("base64url");
   const signature = secret();
-  const payload = part({ sub: secret() });
+  const payload = part(JSON.stringify({ sub: secret() }));
   secrets.push(payload);
-  return `${part({ alg: "HS256", typ: "JWT" })}.${payload}.${signature}`;
+  return `${part(header)}.${payload}.${signature}`;
+}
+
+/** Would be stored as other characters if it were taken for UTF-16. */
+function ascii(): string {
+  const text = `password: ${secret()}`;
+  secrets.push(Buffer.from(text).toString("utf16le"));
+  return text;
+}
+
+/** JSON in a string of JSON, that many times. */
+function nested(value: unknown, times: number): string {
+  const text = JSON.stringify(value);
+  return times === 1 ? text : nested({ a: text }, times - 1);
+}
+
+/** A URL as a parameter of another, that many times. */
+function redirect(times: number): string {
+  const url = `https://me:${secret()}@h/?access_token=${secret()}&card=${card()}`;
+  let whole = url;
+  for (let n = 0; n < times; n++) whole = `https://h/?next=${encodeURIComponent(whole)}`;
+  return whole;
+}
+
+function plainText(): string {
+  return [
+    `password=correct ${secret()} battery`,
+    `password: ${jwt()} ${secret()}`,
+    `password=it's-${secret()}`,
+    `GET ${redirect(1)} HTTP/1.1`,
+    `{"token": "${secret()}"`,
+  ].join("\n");
 }
 
 /** 16 digits with a valid Luhn checksum. */
@@ -68,6 +99,17 @@ function body(): string {
     deep: { a: [{ b: { pin: secret() } }] },
     link: `https://me:${secret()}@files.example/a?X-Amz-Signature=${secret()}`,
     inside: JSON.stringify({ password: secret() }),
+    deepInside: nested({ password: secret() }, 5),
+    callback: `/cb?redirect=${encodeURIComponent(`/x?password=${secret()}`)}`,
+    message: `password=correct ${secret()} battery`,
+    quote: `user:email=${secret()} password=it's-${secret()}`,
+    error: `bad: {"password":"${secret()}"}`,
+    spaced: `see ${jwt('{ "alg":"HS256"}')}`,
+    pass: secret(),
+    pin: secret(),
+    otp: secret(),
+    jwt: secret(),
+    auth: secret(),
   });
 }
 
@@ -88,10 +130,18 @@ function headers(): Record<string, string> {
     "x-auth-token": secret(),
     "x-tenant": secret(),
     "x-anything": `token ${jwt()}`,
+    "x-from": redirect(1),
+    "x-to": redirect(2),
+    "x-far": redirect(6),
+    "x-card": `https://h/?card=${card().replaceAll(/(\d{4})(?=\d)/gu, "$1+")}`,
+    "x-error": `password=correct ${secret()} battery`,
+    "x-csrf": secret(),
+    [jwt()]: "1",
   };
 }
 
-const query = (): string => `?password=${secret()}&email=${secret()}&access_token=${secret()}`;
+const query = (): string =>
+  `?password=${secret()}&email=${secret()}&access_token=${secret()}&next=${encodeURIComponent(redirect(2))}`;
 
 test("secrets that rules cover are found nowhere", async () => {
   secrets = [];
@@ -125,7 +175,12 @@ test("secrets that rules cover are found nowhere", async () => {
       return;
     }
     response.setHeader("content-type", "application/json; charset=utf-8");
-    response.setHeader("set-cookie", [`sid=${secret()}; Path=/`, `other=${secret()}`]);
+    response.setHeader("set-cookie", [
+      `sid=${secret()}; Path=/`,
+      `other=${secret()}`,
+      `a=1; Path=/, sid=${secret()}`,
+      `a=1; Expires=Wed, 09 Jun 2027 10:18:14 GMT, sid=${secret()}`,
+    ]);
     response.setHeader("x-api-key", secret());
     const text = request.url!.startsWith("/long") ? longBody(LIMIT) : body();
     for (let i = 0; i < text.length; i += 7) response.write(text.slice(i, i + 7));
@@ -187,6 +242,18 @@ test("secrets that rules cover are found nowhere", async () => {
         (response) => response.text(),
       ),
     );
+    for (const [type, text] of [
+      ["text/plain", plainText()],
+      ["text/plain; charset=utf-16le", ascii()],
+      ["text/event-stream", plainText().replaceAll(/^/gmu, "data: ")],
+      ["text/event-stream", `data: a\ndata: password: ${secret()}\n\n`],
+    ] as const) {
+      calls.push(
+        fetch(`${url}${path}`, { method: "POST", body: text, headers: { "content-type": type } })
+          .then(read)
+          .catch(() => {}),
+      );
+    }
     const form = new FormData();
     form.set("file", secret());
     calls.push(fetch(url, { method: "POST", body: form }).then(read));

@@ -81,6 +81,12 @@ describe("bodies", () => {
     const body = Buffer.from('{"token":1}', "utf16le");
     expect(redactedBody(body, utf16).text).toBe('{"token":"***"}');
     expect(redactedBody(body.subarray(0, 5), utf16, [], { cut: true }).text).toBe('{"');
+    // ASCII that is declared as UTF-16 is not redacted as what it is.
+    for (const charset of ["utf-16le", "UTF-16", "utf-16be", "ucs-2"]) {
+      const { text, why } = redactedBody("password=x", `text/plain; charset=${charset}`);
+      expect([text, why]).toEqual([undefined, "encoding"]);
+    }
+    expect(redactedBody('{"token":1}!', utf16).why).toBe("broken");
   });
 
   test("of binary types that the options name are base64", () => {
@@ -207,12 +213,17 @@ describe("text", () => {
   test("loses what is recognized anywhere, and values of names", () => {
     expect(
       text(`one ${CARD}\npassword: hunter2 x\nuser: me\n"token" = 'abc'\na=1 secret=b c`),
-    ).toBe(`one ***\npassword: ***\nuser: me\n"token" = ***\na=1 secret=*** c`);
+    ).toBe(`one ***\npassword: ***\nuser: me\n"token" = ***\na=1 secret=***`);
+    for (const value of ["correct x battery", `${TOKEN} x`, "it's-x", "'it x", "'a' x", '"a" x']) {
+      expect(text(`password=${value}\nb`)).toBe("password=***\nb");
+      expect(text(`password: ${value}\nb`)).toBe("password: ***\nb");
+    }
+    expect(text('{ "a": 1, "password":\n "hunter2')).toBe('{ "a": 1, "password":\n "***"');
     expect(text("no notes: here\r\nat all")).toBe("no notes: here\r\nat all");
   });
 
   test("that only begins like JSON stays text", () => {
-    expect(text("[info] password=x y")).toBe("[info] password=*** y");
+    expect(text("[info] password=x y")).toBe("[info] password=***");
     expect(text("{password: 'x'}")).toBe("{password: ***");
   });
 });
@@ -247,6 +258,7 @@ describe("server-sent events", () => {
       'event: a\ndata: {"token":"***"}\n\n:note\ndata: [1,\ndata: {"token":"***"}]\n\ndata: x\n\n',
     );
     expect(events("data: {token: 1}\n\n")).toBe("data: ***\n\n");
+    expect(events("data: password: a b\n:otp=1 2\n\n")).toBe("data: password: ***\n:otp=***\n\n");
     expect(events("data: a\r\ndata:b\r\n\r\n")).toBe("data: a\r\ndata:b\r\n\r\n");
     expect(events('data: a\n\ndata: {"token":"x', { cut: true })).toBe(
       'data: a\n\ndata: {"token":"***"',

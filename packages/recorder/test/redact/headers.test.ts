@@ -23,6 +23,41 @@ describe("headers", () => {
     ).toBe("sid=***; Path=/; HttpOnly; Max-Age=60; SameSite=Lax; ***");
   });
 
+  test("that were joined with commas lose the cookies in attributes", () => {
+    const date = "Wed, 09 Jun 2027 10:18:14 GMT";
+    for (const [attribute, shown = "***"] of [
+      [`Expires=${date}`, `Expires=${date}`],
+      ["Domain=.a.example", "Domain=.a.example"],
+      ["Priority=High; Partitioned", "Priority=High; Partitioned"],
+      ["Path=/, sid=abc"],
+      ["Path=/,sid=abc"],
+      ["Path=/ sid"],
+      [`Expires=${date}, sid=abc`],
+      ["Max-Age=60, sid=abc"],
+      ["Domain=a.example, sid=abc"],
+      ["SameSite=Lax, sid=abc"],
+      ["HttpOnly, sid=abc"],
+      ["Secure=abc"],
+    ] as const) {
+      expect(redactedHeader("set-cookie", `a=1; ${attribute}`)).toBe(`a=***; ${shown}`);
+    }
+  });
+
+  test("whose names are secrets are recorded without them", () => {
+    const named = redactor()
+      .for({ url: "/" })
+      .headers([
+        [TOKEN, "a"],
+        [TOKEN.toLowerCase(), "a"],
+        ["x-keyjar", "a"],
+      ]);
+    expect(named).toEqual([
+      ["***", "a"],
+      ["***", "a"],
+      ["x-keyjar", "a"],
+    ]);
+  });
+
   test("that carry API keys, or are named like secrets, are masked", () => {
     for (const name of [
       "X-Api-Key",
@@ -34,13 +69,25 @@ describe("headers", () => {
       "X-Auth-Token",
       "X-Amz-Security-Token",
       "X-CSRF-Token",
+      "X-CSRF",
+      "X-Xsrf",
+      "OTP",
+      "Auth",
+      "Pass",
       "X-Session-Id",
       "X-Client-Secret",
       "Password",
     ]) {
       expect(redactedHeader(name, "abc")).toBe("***");
     }
-    for (const name of ["Accept", "ETag", "X-Request-Id", "Content-Type", "Sec-WebSocket-Key"]) {
+    for (const name of [
+      "Accept",
+      "ETag",
+      "X-Request-Id",
+      "Content-Type",
+      "Sec-WebSocket-Key",
+      "X-Bypass",
+    ]) {
       expect(redactedHeader(name, "abc")).toBe("abc");
     }
   });

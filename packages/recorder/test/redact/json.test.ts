@@ -38,13 +38,29 @@ describe("JSON", () => {
       "apiKey",
       "Authorization",
       "Set-Cookie",
+      "csrf",
+      "_xsrf",
+      "auth",
+      "jwt",
+      "otp",
+      "pass",
+      "pin",
     ]) {
       expect(redactedJson(`{"${name}":"x"}`)).toBe(`{"${name}":"***"}`);
       expect(redactedJson(`[[{"a":{"${name}" : [{"b":"x"}]}}]]`)).toBe(
         `[[{"a":{"${name}" : "***"}}]]`,
       );
     }
-    for (const name of ["className", "passenger", "assigned", "cookieConsent", "id"]) {
+    for (const name of [
+      "className",
+      "passenger",
+      "assigned",
+      "cookieConsent",
+      "id",
+      "spin",
+      "author",
+      "compass",
+    ]) {
       expect(redactedJson(`{"${name}":"x"}`)).toBe(`{"${name}":"x"}`);
     }
   });
@@ -100,6 +116,24 @@ describe("JSON", () => {
     const truncated = JSON.stringify([inner.slice(0, inner.length - 3)]);
     expect(redactedJson(truncated)).toBe(JSON.stringify(['{"a":1,"password":"***"']));
     expect(redactedJson('["[not] json","{token=a}"]')).toBe('["[not] json","{token=***"]');
+  });
+
+  test("is masked in strings if it is nested more often than it is redacted", () => {
+    let given: string = JSON.stringify({ password: "hunter2" });
+    for (let times = 1; times <= 8; times++) {
+      given = JSON.stringify({ a: given });
+      const text = redactedJson(given)!;
+      expect(text).not.toContain("hunter2");
+      expect(text).toContain("***");
+      expect(redactedJson(JSON.stringify([` ${JSON.stringify(given)}`]))).not.toContain("hunter2");
+    }
+  });
+
+  test("loses values with names in strings, to the end of the line", () => {
+    expect(redactedJson('{"m":"x password=a b\\nc=d"}')).toBe('{"m":"x password=***\\nc=d"}');
+    expect(redactedJson('{"m":"password=it\'s a"}')).toBe('{"m":"password=***"}');
+    expect(redactedJson(`{"m":"{'password':'a' b"}`)).toBe(`{"m":"{'password':***"}`);
+    expect(redactedJson('{"m":"/x%3Ftoken%3Da"}')).toBe('{"m":"/x?token=***"}');
   });
 
   test("is left out if it is broken", () => {

@@ -26,6 +26,21 @@ describe("JSON Web Tokens", () => {
     expect(text(`${TOKEN} ${TOKEN}`)).toBe("*** ***");
   });
 
+  test("are masked however their headers are spaced", () => {
+    for (const header of [
+      '{ "alg":"HS256"}',
+      '{\n"alg":"HS256"}',
+      '{\r\n"alg":"HS256"}',
+      '{\t"alg":"HS256"}',
+      '{  "alg":"HS256"}',
+    ]) {
+      const token = `${Buffer.from(header).toString("base64url")}.e30.c2lnbmF0dXJl`;
+      expect(text(`see ${token}`)).toBe("see ***");
+      expect(redactedBody(`["see ${token}"]`, "application/json").text).toBe('["see ***"]');
+      expect(cut(`see ${token.slice(0, 9)}`)).toBe("see ***");
+    }
+  });
+
   test("are masked if they have no signature, or five parts", () => {
     const [header, payload] = TOKEN.split(".");
     expect(text(`${header}.${payload}.`)).toBe("***");
@@ -172,8 +187,42 @@ describe("URLs in text", () => {
       "https://a.example/c?sv=2026&sig=***#access_token=***&n=1",
     );
     expect(text('<a href="/x?amp;token=abc">')).toBe('<a href="/x?amp;token=***">');
-    expect(text("password='a b' c")).toBe("password='***' c");
+    expect(text("/x?a=1&token='a b")).toBe("/x?a=1&token=***");
+    expect(text("/x?a=1&token=a'b c")).toBe("/x?a=1&token=*** c");
     expect(text("a=b=c==")).toBe("a=b=c==");
+  });
+
+  test("lose secrets that are percent-encoded, also more than once", () => {
+    for (const [value, redacted] of [
+      [
+        "https://a/?redirect=%2Fcb%3Faccess_token%3Dabc",
+        "https://a/?redirect=%2Fcb%3Faccess_token%3D***",
+      ],
+      ["https://a/?u=https%3A%2F%2Fu%3Aabc%40h", "https://a/?u=https:%2F%2F***%40h"],
+      ["/login%3Fnext=1%26token%3Dabc", "/login%3Fnext=1%26token%3D***"],
+      ["/?card=4111+1111+1111+1111&a=1", "/?card=***&a=1"],
+      ["/?card=4111%201111%201111%201111", "/?card=***"],
+      [`/?t=${TOKEN.replaceAll(".", "%2E")}`, "/?t=***"],
+      ["/?f=%7B%22password%22%3A%22abc%22%7D", "/?f=%7B%22password%22:***"],
+      ["/?a=100%&b=%C3%A4+b%2F", "/?a=100%&b=%C3%A4+b%2F"],
+    ] as const) {
+      expect(text(value)).toBe(redacted);
+    }
+    let given = "/?token=abc";
+    for (let times = 1; times <= 8; times++) {
+      given = `/?next=${encodeURIComponent(given)}`;
+      expect(text(given)).not.toContain("abc");
+      expect(redactedUrl(given)).not.toContain("abc");
+    }
+  });
+
+  test("keep nothing of userinfo whose encoding hides where it ends", () => {
+    expect(text(`https://u:p%2Fabc@h/${TOKEN.replaceAll(".", "%2E")}`)).toBe("https://***@h/***");
+  });
+
+  test("lose them where a cut ended an encoded one", () => {
+    expect(cut("/?u=https%3A%2F%2Fu%3Aabc")).toBe("/?u=https:%2F%2F***");
+    expect(cut("/?card=4111+1111+1111%")).toBe("/?card=***");
   });
 
   test("lose them where a cut ended them", () => {
@@ -190,6 +239,45 @@ describe("URLs in text", () => {
     expect(withOff("names")).toBe("https://***@h/?sig=***&token=2 *** ***");
     expect(withOff("jwts")).toBe(`https://***@h/?sig=***&token=*** ${TOKEN} ***`);
     expect(withOff("cardNumbers")).toBe(`https://***@h/?sig=***&token=*** *** ${CARD}`);
+  });
+});
+
+describe("values with names", () => {
+  test("are masked to the end of the line", () => {
+    for (const value of ["a b c", "it's a", "'a' b", '"a" b', ` ${TOKEN} b`]) {
+      expect(text(`x password=${value}`)).toBe(`x password=${value.startsWith(" ") ? " " : ""}***`);
+    }
+    expect(text("x secret=a b\nc=d e")).toBe("x secret=***\nc=d e");
+    expect(text("x secret = a b")).toBe("x secret = ***");
+    expect(text(`bad: {"password": "a", "b": 1}`)).toBe('bad: {"password": ***');
+    expect(text("bad: {'a': {'password':'a'}}")).toBe("bad: {'a': {'password':***");
+    expect(text(String.raw`bad: "{\"password\":\"a\"}"`)).toBe(String.raw`bad: "{\"password\":***`);
+  });
+
+  test("are found by the last part of a name", () => {
+    const email = (value: string): string | undefined =>
+      redactedHeader("x-note", value, [{ name: "email", action: "mask" }]);
+    for (const name of [
+      "user:email",
+      "me@email",
+      "/cb%3Femail",
+      "a%20email",
+      "x+email",
+      "~email",
+    ]) {
+      expect(email(`see ${name}=abc`)).toBe(`see ${name}=***`);
+    }
+    expect(email("user:emails=abc")).toBe("user:emails=abc");
+    expect(email("email:user=abc")).toBe("email:user=abc");
+  });
+
+  test("stay hashed if they are one word", () => {
+    const hash = (value: string): string | undefined =>
+      redactedHeader("x-note", value, [{ name: "email", action: "hash" }]);
+    const [hashed] = /hash:[0-9a-f]{32}/u.exec(hash("email=me@x")!)!;
+    expect(hash("see email=me@x")).toBe(`see email=${hashed}`);
+    expect(hash("/?email=me%40x&a=1")).toBe(`/?email=${hashed}&a=1`);
+    expect(hash("see email=me@x and more")).toBe("see email=***");
   });
 });
 

@@ -41,7 +41,7 @@ export function* redactBody(
   if (decoded === undefined) return omitted("encoding");
   const cut = decoded.isCut && ({ cut: true } as const);
   if (kind === undefined) return { ...about, base64: decoded.bytes.toString("base64"), ...cut };
-  const unicode = inUtf8(decoded, charset);
+  const unicode = inUtf8(decoded, kind, charset);
   if (unicode === undefined) return omitted("encoding");
   yield;
   const redacted = yield* redactContent(unicode, kind, rules);
@@ -63,6 +63,9 @@ function* redactContent(body: DecodedBody, kind: BodyKind, rules: RuleSet): Work
     const redacted = yield* redactWholeJson(bytes, isCut, rules);
     if ("text" in redacted || redacted.why !== "broken") return redacted;
     if (kind === "form") return redacted;
+    // Whoever wrote it may have truncated it.
+    const beginning = yield* redactWholeJson(bytes, true, rules);
+    if ("text" in beginning || beginning.why !== "broken") return beginning;
   }
   const decoded = textOf(bytes);
   if ("why" in decoded) return decoded;
@@ -95,7 +98,11 @@ const UTF8 = new Set(["utf-8", "utf8", "us-ascii", "ascii"]);
 const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
 
 /** @returns undefined if the charset is unknown, or the bytes do not fit it */
-function inUtf8({ bytes, isCut }: DecodedBody, charset = "utf-8"): DecodedBody | undefined {
+function inUtf8(
+  { bytes, isCut }: DecodedBody,
+  kind: BodyKind,
+  charset = "utf-8",
+): DecodedBody | undefined {
   if (UTF8.has(charset)) {
     const isMarked = bytes.subarray(0, 3).equals(BYTE_ORDER_MARK);
     const end = isCut ? wholeCharacters(bytes, 0, bytes.length) : bytes.length;
@@ -103,6 +110,9 @@ function inUtf8({ bytes, isCut }: DecodedBody, charset = "utf-8"): DecodedBody |
   }
   try {
     const decoder = new TextDecoder(charset, { fatal: true });
+    // Any bytes are UTF-16. Only JSON shows that they were meant as such, and not as ASCII.
+    const isJson = kind === "json" || kind === "json-lines";
+    if (decoder.encoding.startsWith("utf-16") && !isJson) return undefined;
     // With `stream`, a character that the cut ended is left out.
     return { bytes: Buffer.from(decoder.decode(bytes, { stream: isCut })), isCut };
   } catch {

@@ -1,7 +1,8 @@
 import type { Work } from "../contract.ts";
-import { redactJson, redactValue } from "../json/redact-json.ts";
+import { redactJson } from "../json/redact-json.ts";
 import { MASK } from "../rules/actions.ts";
 import type { RuleSet } from "../rules/rule-set.ts";
+import { redactPlainText } from "./plain-text.ts";
 
 const LINE_FEED = 0x0a;
 /** Begins each text of a JSON sequence (RFC 7464). */
@@ -42,7 +43,7 @@ const DATA = /^data: ?/u;
 
 /**
  * Redacts server-sent events: consecutive `data` lines are one value, which may be JSON. If it begins
- * like JSON and is none, it is masked. Where something is replaced, lines end in line feeds.
+ * like JSON and is none, it is masked. What is not JSON is plain text. Where something is replaced, lines end in line feeds.
  */
 export function* redactEvents(text: string, isCut: boolean, rules: RuleSet): Work<string> {
   const redacted: string[] = [];
@@ -62,7 +63,7 @@ export function* redactEvents(text: string, isCut: boolean, rules: RuleSet): Wor
     if (DATA.test(line)) data.push(line.replace(DATA, ""));
     else {
       yield* endData(false);
-      const by = redactValue(line, isCut && index === last, rules);
+      const by = yield* redactPlainText(line, isCut && index === last, rules);
       isChanged ||= by !== line;
       redacted.push(by);
     }
@@ -73,7 +74,7 @@ export function* redactEvents(text: string, isCut: boolean, rules: RuleSet): Wor
 }
 
 function* redactData(value: string, isCut: boolean, rules: RuleSet): Work<string> {
-  if (!/^\s*[{[]/u.test(value)) return redactValue(value, isCut, rules);
+  if (!/^\s*["{[]/u.test(value)) return yield* redactPlainText(value, isCut, rules);
   const result = yield* redactJson(Buffer.from(value), isCut, rules);
   return typeof result === "string" ? MASK : Buffer.from(result).toString();
 }

@@ -35,8 +35,8 @@ function* redactNamed(line: string, rules: RuleSet): Work<string> {
     if (name === undefined || rules.parameter(name) === NOT_COVERED) continue;
     const rest = line.slice(index + 1);
     const value = rest.trim();
-    if (value === "" || value.startsWith(MASK)) continue;
     // Where the value ends is not known.
+    if (value === "" || value === MASK) continue;
     return `${line.slice(0, index + 1)}${rest.startsWith(" ") ? " " : ""}${MASK}`;
   }
   return line;

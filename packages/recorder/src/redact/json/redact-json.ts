@@ -7,7 +7,7 @@ import { createJsonScanner, type JsonResult, type JsonScanner } from "./scanner.
 /** Bytes of a step: about 0.1 ms. */
 const STEP = 16 * 1024;
 
-/** How many times JSON may be in a string of JSON; beyond that it is text. */
+/** How many times JSON may be in a string of JSON; beyond that, what begins like JSON is masked. */
 const NESTED_MAX = 3;
 
 /**
@@ -27,7 +27,8 @@ export function* redactJson(bytes: Buffer, isCut: boolean, rules: RuleSet): Work
  */
 export function redactValue(text: string, isCut: boolean, rules: RuleSet, depth = 0): string {
   if (!isCut && !isSuspicious(text)) return text;
-  if (depth < NESTED_MAX && /^\s*[{[]/u.test(text)) {
+  if (/^\s*["{[]/u.test(text)) {
+    if (depth === NESTED_MAX) return MASK;
     const bytes = Buffer.from(text);
     // Whoever put it into a string may have truncated it.
     for (const isTruncated of isCut ? [true] : [false, true]) {

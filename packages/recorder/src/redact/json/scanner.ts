@@ -2,6 +2,7 @@ import { MASK } from "../rules/actions.ts";
 import { earlier, NOT_COVERED } from "../rules/names.ts";
 import type { PathState } from "../rules/paths.ts";
 import type { RuleSet } from "../rules/rule-set.ts";
+import { TOKEN_STARTS } from "../values/web-tokens.ts";
 import { createEdits } from "./edits.ts";
 import { keyTable } from "./keys.ts";
 import {
@@ -100,7 +101,7 @@ export function createJsonScanner(options: JsonScannerOptions): JsonScanner {
   let isMarked = false;
   let hasEscape = false;
   let wholeEnd = -1;
-  let nextToken = offsetOfToken(bytes, 0);
+  const hasToken = tokenFinder(bytes);
 
   // The outermost value that a rule covers, by the number of containers around it.
   let covered = -1;
@@ -230,11 +231,8 @@ export function createJsonScanner(options: JsonScannerOptions): JsonScanner {
 
   /** Whether a string may have a secret. */
   const isSuspicious = (quote: number): boolean => {
-    if (nextToken < quote) {
-      if (nextToken < tokenStart) nextToken = offsetOfToken(bytes, tokenStart);
-      if (nextToken < quote) return true;
-    }
     if (hasEscape || isMarked || digits >= CARD_DIGITS_MIN) return true;
+    if (hasToken(tokenStart, quote)) return true;
     // JSON in a string.
     const first = bytes[tokenStart]!;
     return first === 0x7b || first === 0x5b || first === 0x20;
@@ -384,8 +382,17 @@ export function createJsonScanner(options: JsonScannerOptions): JsonScanner {
   };
 }
 
-/** Where the next JSON Web Token may begin. */
-function offsetOfToken(bytes: Buffer, from: number): number {
-  const found = bytes.indexOf("eyJ", from);
-  return found === -1 ? Infinity : found;
+/** Makes a function that finds beginnings of JSON Web Tokens, for ranges in ascending order. */
+function tokenFinder(bytes: Buffer): (from: number, to: number) => boolean {
+  const next = TOKEN_STARTS.map(() => -1);
+  return (from, to) => {
+    for (const [index, start] of TOKEN_STARTS.entries()) {
+      if (next[index]! < from) {
+        const found = bytes.indexOf(start, from);
+        next[index] = found === -1 ? Infinity : found;
+      }
+      if (next[index]! < to) return true;
+    }
+    return false;
+  };
 }

@@ -5,18 +5,20 @@
 /** What a byte is in a string. */
 export const PLAIN = 0;
 export const DIGIT = 1;
-/** A character without which a string of fewer than 13 digits has no secret: `=` and `@`. */
+/** A character without which a string of fewer than 13 digits has no secret: `=`, `@`, `%` and `'`. */
 export const MARK = 2;
 export const QUOTE = 3;
 export const BACKSLASH = 4;
 export const CONTROL = 5;
+
+const MARKS = new Set(Buffer.from("=@%'"));
 
 export const CLASSES: Uint8Array = Uint8Array.from({ length: 256 }, (_, byte) => {
   if (byte < 0x20) return CONTROL;
   if (byte >= 0x30 && byte <= 0x39) return DIGIT;
   if (byte === 0x22) return QUOTE;
   if (byte === 0x5c) return BACKSLASH;
-  return byte === 0x3d || byte === 0x40 ? MARK : PLAIN;
+  return MARKS.has(byte) ? MARK : PLAIN;
 });
 
 /** The escape sequence goes on beyond the end. */

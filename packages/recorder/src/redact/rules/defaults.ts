@@ -33,6 +33,16 @@ const SECRETS: readonly string[] = [
   "cvc*",
   "*cvc",
   "*securitycode*",
+  "*csrf*",
+  "*xsrf*",
+  // As whole names, because many words contain them.
+  "auth",
+  "jwt",
+  "otp",
+  "totp",
+  "pass",
+  "pin",
+  "pincode",
   // Not in the middle, because of `className`.
   "ssn*",
   "*ssn",
@@ -96,15 +106,17 @@ export const AUTHORIZATION_SCHEMES: ReadonlySet<string> = new Set([
   "vapid",
 ]);
 
-/** What `Set-Cookie` says about a cookie, besides its value. */
-export const COOKIE_ATTRIBUTES: ReadonlySet<string> = new Set([
-  "domain",
-  "expires",
-  "httponly",
-  "max-age",
-  "partitioned",
-  "path",
-  "priority",
-  "samesite",
-  "secure",
+const FLAG = /^$/u;
+
+/** What `Set-Cookie` says about a cookie, besides its value, and all that it may say. */
+export const COOKIE_ATTRIBUTES: ReadonlyMap<string, RegExp> = new Map([
+  ["domain", /^[\w.:-]*$/u],
+  ["expires", /^[a-z]{3,9}, \d\d[ -][a-z]{3}[ -]\d{2,4} \d\d:\d\d:\d\d GMT$/iu],
+  ["httponly", FLAG],
+  ["max-age", /^-?\d{1,12}$/u],
+  ["partitioned", FLAG],
+  ["path", /^[\w/.~%!$()*+:@-]*$/u],
+  ["priority", /^(?:low|medium|high)$/iu],
+  ["samesite", /^(?:lax|none|strict)$/iu],
+  ["secure", FLAG],
 ]);

@@ -4,9 +4,13 @@ import { MASK } from "../rules/actions.ts";
 import { AUTHORIZATION_SCHEMES, COOKIE_ATTRIBUTES } from "../rules/defaults.ts";
 import { normalizedName, NOT_COVERED } from "../rules/names.ts";
 import type { HeaderDefault, RuleSet } from "../rules/rule-set.ts";
+import { redactText } from "./text.ts";
+import { TOKEN_STARTS } from "./web-tokens.ts";
 
 /** What the rules say about headers of one name. */
 interface HeaderRules {
+  /** The name as it is recorded. */
+  readonly shown: string;
   readonly rank: number;
   readonly byDefault: HeaderDefault;
 }
@@ -16,13 +20,15 @@ const CACHED_MAX = 256;
 
 const caches = new WeakMap<RuleSet, Map<string, HeaderRules>>();
 
-/** Redacts the values of headers; names stay. */
+/** Redacts the values of headers; names stay, unless they are secrets themselves. */
 export function redactHeaders(headers: readonly Header[], rules: RuleSet): Header[] {
   const redacted: Header[] = [];
   for (const header of headers) {
     const [name, value] = header;
     const by = redactHeader(name, value, rules);
-    if (by !== undefined) redacted.push(by === value ? header : [name, by]);
+    if (by === undefined) continue;
+    const { shown } = rulesOf(name, rules);
+    redacted.push(by === value && shown === name ? header : [shown, by]);
   }
   return redacted;
 }
@@ -50,9 +56,19 @@ function rulesOf(name: string, rules: RuleSet): HeaderRules {
   if (known !== undefined) return known;
   if (cache.size >= CACHED_MAX) cache.clear();
   const normal = normalizedName(name);
-  const found = { rank: rules.header(normal), byDefault: rules.headerDefault(normal) };
+  const shown = isSecret(name, rules) ? MASK : name;
+  const found = { shown, rank: rules.header(normal), byDefault: rules.headerDefault(normal) };
   cache.set(name, found);
   return found;
+}
+
+/** Beginnings of JSON Web Tokens, as `TOKEN_STARTS`, in any case. */
+const ANY_CASE_TOKEN_STARTS = /e(?:y[ja]|w[o0k])/giu;
+
+/** Whether a name is a secret itself, also after its letters became lower case on the way. */
+function isSecret(name: string, rules: RuleSet): boolean {
+  const cased = name.replaceAll(ANY_CASE_TOKEN_STARTS, TOKEN_STARTS[0]);
+  return redactText(cased, false, rules) !== cased;
 }
 
 /** `Basic ***`. What comes before the first space is kept only if it is a scheme. */
@@ -77,8 +93,10 @@ function redactSetCookie(value: string, rules: RuleSet): string | undefined {
   if (cookie === undefined) return undefined;
   const kept = attributes.map((part) => {
     const [name = "", ...rest] = part.trim().split("=");
-    if (!COOKIE_ATTRIBUTES.has(name.toLowerCase())) return MASK;
-    return rest.length === 0 ? name : `${name}=${redactValue(rest.join("="), false, rules)}`;
+    const value = rest.join("=");
+    // Anything else may be the value of another cookie: some join headers with commas.
+    if (!COOKIE_ATTRIBUTES.get(name.toLowerCase())?.test(value)) return MASK;
+    return rest.length === 0 ? name : `${name}=${redactValue(value, false, rules)}`;
   });
   return [cookie, ...kept].join("; ");
 }

@@ -2,7 +2,7 @@ import { redactValue } from "../json/redact-json.ts";
 import { MASK } from "../rules/actions.ts";
 import { NOT_COVERED } from "../rules/names.ts";
 import type { RuleSet } from "../rules/rule-set.ts";
-import { decoded } from "./text.ts";
+import { decoded, encoded } from "./percent.ts";
 
 /**
  * Redacts a query or form: `name=value` separated by `&`. What is not redacted stays as it was
@@ -49,9 +49,4 @@ function redactPart(part: string, isCut: boolean, rules: RuleSet): string | unde
 function redactName(raw: string, isCut: boolean, rules: RuleSet): string {
   const name = decoded(raw);
   return name !== undefined && redactValue(name, isCut, rules) === name ? raw : MASK;
-}
-
-/** Leaves what we write ourselves readable: `***` and `hash:…`. */
-function encoded(text: string): string {
-  return encodeURIComponent(text).replaceAll("%3A", ":");
 }

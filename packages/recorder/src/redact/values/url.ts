@@ -9,7 +9,7 @@ export function redactUrl(url: string, rules: RuleSet): string {
   const [beforeFragment, fragment] = splitAt(url, "#");
   const [path, query] = splitAt(beforeFragment, "?");
   return (
-    redactPath(path, rules) +
+    redactText(path, false, rules) +
     (query === undefined ? "" : `?${redactParameters(query, false, rules)}`) +
     (fragment === undefined ? "" : `#${redactFragment(fragment, rules)}`)
   );
@@ -23,19 +23,6 @@ export function pathOf(url: string): string {
   } catch {
     return path;
   }
-}
-
-function redactPath(path: string, rules: RuleSet): string {
-  const redacted = redactText(path, false, rules);
-  if (!redacted.includes("%")) return redacted;
-  let plain: string;
-  try {
-    plain = decodeURIComponent(redacted);
-  } catch {
-    return redacted;
-  }
-  const again = redactText(plain, false, rules);
-  return again === plain ? redacted : encodeURI(again);
 }
 
 /** Some send parameters in it, such as `access_token`. */
