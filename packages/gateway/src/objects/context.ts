@@ -40,7 +40,7 @@ export interface Memory {
   readonly small: Budget;
   readonly large: Budget;
   /**
-   * For long content that is read to be sealed anew: a copy that waited to read while it holds memory to
+   * For content that is read to be sealed anew: a copy that waited to read while it holds memory to
    * write, and others likewise, would go on only as memory is taken back from them.
    */
   readonly copied: Budget;

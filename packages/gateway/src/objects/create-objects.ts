@@ -13,7 +13,7 @@ import { sweep } from "./maintenance/sweep.ts";
 import { type Budget, createBudget } from "./memory/budget.ts";
 import { createPassedBytes } from "./memory/garbage.ts";
 import type { Objects } from "./objects.ts";
-import { readContent } from "./read/read.ts";
+import { readContent, readForCopy } from "./read/read.ts";
 import { withRootCache } from "./read/root-cache.ts";
 import { createBackground } from "./background.ts";
 import { createBucket, deleteBucket, storePendingBuckets } from "./write/buckets.ts";
@@ -152,8 +152,9 @@ export async function createObjects(options: ObjectsOptions): Promise<Objects> {
     copyPart: (request) => copyPart(context, request),
     abortUpload: (upload) => abortUpload(context, upload),
     deleteObjects: (bucket, targets) => deleteObjects(context, tombstones, bucket, targets),
-    readObject: (opened, range = { start: 0, end: opened.object.size }, signal) =>
-      readContent(context, opened, range, signal),
+    readObject: (opened, range = { start: 0, end: opened.object.size }, given = {}) =>
+      readContent(context, opened, range, given),
+    readForCopy: (opened, range, signal) => readForCopy(context, opened, range, signal),
     createBucket: (bucket) => createBucket(context, bucket),
     deleteBucket: (bucket) => deleteBucket(context, tombstones, bucket),
     maintenance: {

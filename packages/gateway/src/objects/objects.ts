@@ -41,13 +41,27 @@ export interface ObjectTarget {
   readonly signal?: AbortSignal | undefined;
 }
 
+/** How long a call may wait for memory. */
+export interface MemoryWait {
+  /**
+   * Milliseconds; by default forever. A call that waits longer at a time fails with `SlowDown`, unless
+   * it has released bytes. It does not limit how long the store may take once there is memory.
+   */
+  readonly memoryWaitMs?: number | undefined;
+}
+
+/** Options of `readObject`. */
+export interface ReadOptions extends MemoryWait {
+  readonly signal?: AbortSignal | undefined;
+}
+
 /** A request to `putObject`. */
-export interface PutRequest extends ObjectTarget {
+export interface PutRequest extends ObjectTarget, MemoryWait {
   readonly body: IncomingBody;
 }
 
 /** A request to `putPart`. */
-export interface PutPartRequest {
+export interface PutPartRequest extends MemoryWait {
   readonly upload: Upload;
   /** 1 to 10,000. */
   readonly number: number;
@@ -186,11 +200,22 @@ export interface Objects {
    * at most 256 KiB, and the caller's own. A read that has begun survives overwrites and deletion of
    * the object for an hour. Leave the loop early, or fire the signal, to end all work.
    *
-   * @throws S3Error `AccessDenied` without an identity; once bytes were released, an error of the store
+   * @throws S3Error `AccessDenied` without an identity; `SlowDown`, see `MemoryWait`; once bytes were
+   *   released, an error of the store
    */
   readObject(
     opened: OpenedObject,
     range?: ByteRange,
+    options?: ReadOptions,
+  ): AsyncIterable<Uint8Array<ArrayBuffer>>;
+
+  /**
+   * As `readObject`, for content that is stored again while it is read. It takes its memory from a budget
+   * of its own: copies that held memory to read while they waited for memory to write would stop each other.
+   */
+  readForCopy(
+    opened: OpenedObject,
+    range: ByteRange,
     signal?: AbortSignal,
   ): AsyncIterable<Uint8Array<ArrayBuffer>>;
 

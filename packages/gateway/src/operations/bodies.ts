@@ -4,6 +4,12 @@ import { S3Error } from "../errors.ts";
 import type { IncomingBody } from "../objects/objects.ts";
 import type { Request } from "./operation.ts";
 
+/**
+ * How long content may wait for memory, in ms: half of what clients allow. Then the answer is `SlowDown`,
+ * with which clients wait longer, and send less at once.
+ */
+export const MEMORY_WAIT_MS = 30_000;
+
 /** How long a body of XML may take, in ms: none of them is long. */
 const XML_MS = 60_000;
 
@@ -20,7 +26,7 @@ export async function readAll(
   const { bytes, length } = body(expectations);
   if (length === 0) return readInto(bytes, new Uint8Array(0));
   // The body, and its text.
-  const share = await documents.acquire({ least: 3 * length, most: 3 * length }, signal);
+  const share = await documents.acquire({ least: 3 * length, most: 3 * length }, { signal });
   const late = Promise.withResolvers<never>();
   const giveUp = (code: "RequestTimeout" | "SlowDown"): void =>
     late.reject(new S3Error(code, undefined, { closesConnection: true }));

@@ -8,7 +8,6 @@ import { accessLine } from "../http/access-log.ts";
 import { addressOf, hostBucketOf, levelOf } from "../http/address.ts";
 import type { Exchange } from "../http/connection/exchange.ts";
 import { type Answer, ClientGone } from "../http/connection/outgoing.ts";
-import { limitedWait } from "../http/connection/overload.ts";
 import { type Origin, originOf } from "../http/forwarded.ts";
 import { healthAnswer, type HealthRequest, isLoopback } from "../http/health.ts";
 import { findBucket } from "../operations/find.ts";
@@ -112,7 +111,6 @@ async function answerTo(
   if (isReadOnly && operation.right === "write") {
     throw new S3Error("AccessDenied", "This gateway serves a snapshot, which cannot be changed.");
   }
-  const wait = limitedWait(exchange, operation.name, () => options.objects.metrics());
   const full: Request = {
     ...servicesOf(options, context),
     ...bodyOf(request, exchange, context),
@@ -125,21 +123,17 @@ async function answerTo(
     origin: urlOrigin(request, options, origin),
     accessKey,
     requestId: exchange.id,
-    signal: wait.signal,
+    signal: exchange.signal,
     report: (error) => {
       const shown = s3ErrorOf(error);
       recordError(shown, progress);
       return shown;
     },
   };
-  try {
-    authorize(operation, full);
-    const starting = options.starting?.();
-    if (starting !== undefined) throw new S3Error("ServiceUnavailable", starting);
-    return await operation.run(full);
-  } finally {
-    wait.end();
-  }
+  authorize(operation, full);
+  const starting = options.starting?.();
+  if (starting !== undefined) throw new S3Error("ServiceUnavailable", starting);
+  return await operation.run(full);
 }
 
 function servicesOf(

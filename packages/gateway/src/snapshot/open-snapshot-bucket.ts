@@ -166,12 +166,19 @@ function readOnly({ content, memoryBytes = MEMORY_DEFAULT }: SnapshotSource): Ob
   };
   return {
     canRead: true,
-    readObject({ object: { key, size } }, range = { start: 0, end: size }, signal) {
+    readObject({ object: { key, size } }, range = { start: 0, end: size }, options = {}) {
       const isWhole = range.start === 0 && range.end === size;
       // Only of a whole file the hash is compared.
       const open = (start: number) =>
-        content(key, isWhole && start === 0 ? undefined : { start, end: range.end }, signal);
-      return readWithin(budget, open, range, signal);
+        content(
+          key,
+          isWhole && start === 0 ? undefined : { start, end: range.end },
+          options.signal,
+        );
+      return readWithin(budget, open, range, options);
+    },
+    readForCopy: () => {
+      throw new S3Error("AccessDenied", "A snapshot cannot be changed.");
     },
     putObject: refuse,
     putPart: refuse,

@@ -1,5 +1,5 @@
 import type { Budget, Share } from "../objects/memory/budget.ts";
-import type { ByteRange } from "../objects/objects.ts";
+import type { ByteRange, ReadOptions } from "../objects/objects.ts";
 
 /** Bytes of a piece that a caller gets. */
 const PIECE_LENGTH = 64 * 1024;
@@ -17,10 +17,13 @@ export async function* readWithin(
   budget: Budget,
   open: (start: number) => AsyncIterable<Uint8Array>,
   { start, end }: ByteRange,
-  signal: AbortSignal | undefined,
+  { signal, memoryWaitMs }: ReadOptions = {},
 ): AsyncGenerator<Uint8Array<ArrayBuffer>> {
   for (let position = start; position < end;) {
-    const share = await budget.acquire(needOf(end - position), signal);
+    const share = await budget.acquire(needOf(end - position), {
+      signal,
+      limitMs: memoryWaitMs,
+    });
     const turn = takeTurn(share, open(position));
     try {
       for (;;) {

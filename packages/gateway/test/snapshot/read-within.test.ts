@@ -35,7 +35,7 @@ test("many reads at once have no more memory than the budget", async () => {
   let length = 0;
   const readAll = async (): Promise<void> => {
     const range = { start: 0, end: file.size };
-    for await (const piece of readWithin(budget, file.read, range, undefined)) {
+    for await (const piece of readWithin(budget, file.read, range)) {
       expect(budget.used()).toBeLessThanOrEqual(budget.bytes);
       length += piece.length;
     }
@@ -50,10 +50,10 @@ test("a client that stalls gives its memory back, and goes on later", async () =
   const budget = createBudget(4 * PACK, TIMES);
   const file = fileOf(3);
   const range = { start: 10, end: file.size };
-  const slow = readWithin(budget, file.read, range, undefined);
+  const slow = readWithin(budget, file.read, range);
   const pieces = [(await slow.next()).value as Uint8Array];
   let other = 0;
-  for await (const piece of readWithin(budget, file.read, range, undefined)) other += piece.length;
+  for await (const piece of readWithin(budget, file.read, range)) other += piece.length;
   expect(other).toBe(file.size - 10);
   expect(budget.used()).toBe(0);
   for await (const piece of slow) pieces.push(piece);
@@ -64,7 +64,7 @@ test("a client that stalls gives its memory back, and goes on later", async () =
 
 test("a file that is too short is no end", async () => {
   const file = fileOf(1);
-  const read = readWithin(createBudget(PACK), file.read, { start: 0, end: PACK + 1 }, undefined);
+  const read = readWithin(createBudget(PACK), file.read, { start: 0, end: PACK + 1 });
   const outcome = (async () => {
     for await (const _ of read);
   })();

@@ -9,8 +9,6 @@ export interface Incoming {
   readonly bytes: AsyncIterable<Uint8Array>;
   /** Bytes pulled so far. */
   count(): number;
-  /** Whether the client is waited for now. */
-  isWaiting(): boolean;
 }
 
 /**
@@ -25,7 +23,6 @@ export function createIncoming(
   limits: PatienceOptions,
 ): Incoming {
   let count = 0;
-  let isWaiting = false;
   async function* read(): AsyncGenerator<Uint8Array> {
     accept();
     const patience = createPatience(limits);
@@ -39,9 +36,7 @@ export function createIncoming(
         continue;
       }
       if (request.readableEnded || request.destroyed) break;
-      isWaiting = true;
       const inTime = await patience.wait((done) => onAny(request, BODY_EVENTS, done));
-      isWaiting = false;
       if (!inTime) throw new S3Error("RequestTimeout", undefined, { closesConnection: true });
     }
     if (!request.complete) {
@@ -51,7 +46,6 @@ export function createIncoming(
   return {
     bytes: { [Symbol.asyncIterator]: read },
     count: () => count,
-    isWaiting: () => isWaiting,
   };
 }
 

@@ -85,7 +85,7 @@ async function deepFaultOf(
     const md5 = createHash("md5");
     let length = 0;
     const range = { start: 0, end: object.size };
-    for await (const piece of readContent(context, { object, contents }, range, signal)) {
+    for await (const piece of readContent(context, { object, contents }, range, { signal })) {
       md5.update(piece);
       length += piece.length;
     }

@@ -37,7 +37,7 @@ export async function storeSnapshot(
     const write = writes.adopt(seq);
     try {
       const need = 2 * memory.chunkSize;
-      const share = await memory.large.acquire({ least: need, most: need }, signal);
+      const share = await memory.large.acquire({ least: need, most: need }, { signal });
       try {
         let size = 0;
         const counted = async function* (): AsyncGenerator<Uint8Array> {

@@ -1,3 +1,5 @@
+import { S3Error } from "../../errors.ts";
+
 /** Memory that a call may use until it releases it. */
 export interface Share {
   readonly bytes: number;
@@ -24,6 +26,16 @@ export interface Need {
   readonly most: number;
 }
 
+/** How a call waits for memory. */
+export interface Waiting {
+  /** Ends the wait with its reason. It does not concern the share. */
+  readonly signal?: AbortSignal | undefined;
+  /** After so many ms the wait ends with `SlowDown`; by default never. */
+  readonly limitMs?: number | undefined;
+  /** Whether the call has had a share before, and goes on. By default false. */
+  readonly isAgain?: boolean | undefined;
+}
+
 /**
  * One budget of memory, given out in the order of requests. Shares are for data at hand: a holder whose
  * client stalls loses its share while others wait, and those that have had none go before it, so slow clients
@@ -34,10 +46,9 @@ export interface Budget {
    * Waits until there is room. A need for more than the whole budget is granted when nothing else is in
    * use.
    *
-   * @param isAgain whether the call has had a share before, and goes on
-   * @throws the signal's reason
+   * @throws the signal's reason; S3Error `SlowDown`
    */
-  acquire(need: Need, signal?: AbortSignal, isAgain?: boolean): Promise<Share>;
+  acquire(need: Need, waiting?: Waiting): Promise<Share>;
   readonly bytes: number;
   used(): number;
   /** How many shares are in use. */
@@ -175,23 +186,32 @@ export function createBudget(bytes: number, times: BudgetTimes = TIMES): Budget 
     shares: () => holders.size,
     waiting: () => waiters.size,
     preemptions: () => preemptions,
-    acquire({ least, most }, signal, isAgain = false) {
+    acquire({ least, most }, { signal, limitMs, isAgain = false } = {}) {
       if (signal?.aborted) return Promise.reject(signal.reason as Error);
       if (waiters.size === 0) {
         if (used + most <= bytes) return Promise.resolve(take(most));
         if (fits(least)) return Promise.resolve(take(least));
       }
       return new Promise((resolve, reject) => {
-        const abort = (): void => {
+        const stop = (reason: unknown): void => {
+          end();
           waiters.delete(waiter);
-          reject(signal!.reason as Error);
+          reject(reason);
           grantWaiting();
+        };
+        const abort = (): void => stop(signal!.reason);
+        const tooLong = (): void =>
+          stop(new S3Error("SlowDown", undefined, { closesConnection: true }));
+        const limit = limitMs === undefined ? undefined : setTimeout(tooLong, limitMs);
+        const end = (): void => {
+          clearTimeout(limit);
+          signal?.removeEventListener("abort", abort);
         };
         const waiter: Waiter = {
           least,
           isAgain,
           grant(share) {
-            signal?.removeEventListener("abort", abort);
+            end();
             resolve(share);
           },
         };

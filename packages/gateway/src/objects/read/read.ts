@@ -1,8 +1,8 @@
 import type { OpenedObject, Part, StoredObject } from "../../catalog/records.ts";
 import { S3Error } from "../../errors.ts";
 import { chunksAtOnce, INLINE_MAX, largeNeed, type ObjectsContext, smallNeed } from "../context.ts";
-import type { Share } from "../memory/budget.ts";
-import type { ByteRange } from "../objects.ts";
+import type { Share, Waiting } from "../memory/budget.ts";
+import type { ByteRange, ReadOptions } from "../objects.ts";
 import { type ChunkReader, readChunks } from "./chunks.ts";
 
 /** Bytes of a piece that a caller gets. */
@@ -20,13 +20,18 @@ export async function* readContent(
   context: ObjectsContext,
   opened: OpenedObject,
   range: ByteRange,
-  signal?: AbortSignal,
+  { signal, memoryWaitMs }: ReadOptions = {},
 ): AsyncGenerator<Uint8Array<ArrayBuffer>> {
   requireIdentity(context, "read");
   let position = range.start;
   while (position < range.end) {
     const isAgain = position > range.start;
-    const share = await acquire(context, opened, range.end - position, isAgain, signal);
+    const share = await acquire(context, opened, range.end - position, {
+      isAgain,
+      signal,
+      // Once bytes were released, a failure would only tear the answer.
+      limitMs: isAgain ? undefined : memoryWaitMs,
+    });
     const rest = { start: position, end: range.end };
     const atOnce = chunksAtOnce(context.memory, share.bytes);
     const turn = takeTurn(context, share, readChunks(context, opened, rest, atOnce, signal));
@@ -49,18 +54,28 @@ export async function* readContent(
   }
 }
 
+/** Content to be sealed anew; see `Objects.readForCopy`. */
+export function readForCopy(
+  context: ObjectsContext,
+  opened: OpenedObject,
+  range: ByteRange,
+  signal?: AbortSignal,
+): AsyncGenerator<Uint8Array<ArrayBuffer>> {
+  const { copied } = context.memory;
+  const memory = { ...context.memory, small: copied, large: copied };
+  return readContent({ ...context, memory }, opened, range, { signal });
+}
+
 function acquire(
   { memory }: ObjectsContext,
   { object }: OpenedObject,
   length: number,
-  isAgain: boolean,
-  signal: AbortSignal | undefined,
+  waiting: Waiting,
 ): Promise<Share> {
-  if (object.kind === "inline")
-    return memory.small.acquire(smallNeed(object.size), signal, isAgain);
+  if (object.kind === "inline") return memory.small.acquire(smallNeed(object.size), waiting);
   // A range begins and ends within chunks; a short one is mostly within one.
   const touched = length <= INLINE_MAX ? length : length + memory.chunkSize;
-  return memory.large.acquire(largeNeed(memory, touched), signal, isAgain);
+  return memory.large.acquire(largeNeed(memory, touched), waiting);
 }
 
 /** Reading for as long as the share lasts. */

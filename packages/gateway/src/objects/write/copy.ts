@@ -11,7 +11,7 @@ import type {
   TagsRequest,
 } from "../objects.ts";
 import { isMissing } from "../maintenance/inspect-root.ts";
-import { partsOf, readContent, requireIdentity } from "../read/read.ts";
+import { partsOf, readForCopy, requireIdentity } from "../read/read.ts";
 import { rootsOfRange } from "../read/ranges.ts";
 import { type UnsealedObject, withWrite } from "./commit.ts";
 import { commitObject, describe, targetOf } from "./put-object.ts";
@@ -65,7 +65,9 @@ async function sealAnew(
       const manifest = encodeManifest({ contents, parts });
       return commitObject(context, request, object, manifest, write, { ...put, parts });
     }
-    const share = await context.memory.small.acquire(smallNeed(source.size), request.signal);
+    const share = await context.memory.small.acquire(smallNeed(source.size), {
+      signal: request.signal,
+    });
     try {
       const root = await context.roots.get(source.root, { signal: request.signal });
       const content = await root.bytes({ maxBytes: source.size });
@@ -85,8 +87,7 @@ export async function copyPart(context: ObjectsContext, request: CopyPartRequest
   const roots = rootsOfRange(contents, { start, end });
   if (object.kind === "inline" || roots === undefined || md5 === undefined) {
     requireIdentity(context, "copy");
-    const reading = { ...context, memory: { ...context.memory, large: context.memory.copied } };
-    const body = hashed(readContent(reading, source, { start, end }, signal), end - start);
+    const body = hashed(readForCopy(context, source, { start, end }, signal), end - start);
     return putPart(context, { upload, number, body, signal });
   }
   await context.run.ready();

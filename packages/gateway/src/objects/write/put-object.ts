@@ -18,9 +18,14 @@ export async function putObject(
   context: ObjectsContext,
   request: PutRequest,
 ): Promise<StoredObject> {
-  const { signal } = request;
+  const { signal, memoryWaitMs } = request;
   return withWrite(context, targetOf(request), async (write, isClaimed) => {
-    const body = await storeBody(context, request.body, { allowInline: true, part: 1, signal });
+    const body = await storeBody(context, request.body, {
+      allowInline: true,
+      part: 1,
+      signal,
+      memoryWaitMs,
+    });
     try {
       const content = body.inline ?? encodeManifest({ contents: body.contents, parts: [] });
       const object = describe(context, request, {

@@ -10,13 +10,18 @@ import type { Write } from "./writes.ts";
 /** Stores a part of an upload; see `Objects.putPart`. */
 export async function putPart(
   context: ObjectsContext,
-  { upload, number, body: given, signal }: PutPartRequest,
+  { upload, number, body: given, signal, memoryWaitMs }: PutPartRequest,
 ): Promise<Part> {
   const { run, writes, now } = context;
   await run.ready();
   const write = await writes.begin();
   try {
-    const body = await storeBody(context, given, { allowInline: false, part: number, signal });
+    const body = await storeBody(context, given, {
+      allowInline: false,
+      part: number,
+      signal,
+      memoryWaitMs,
+    });
     const { size, md5, checksums } = body;
     const part: Part = { number, seq: write.seq, size, etag: md5, time: now(), checksums };
     const contents = body.contents.map(withoutPart);

@@ -8,8 +8,8 @@ import {
   type ObjectsContext,
   smallNeed,
 } from "../context.ts";
-import type { Share } from "../memory/budget.ts";
-import type { BodyDigests, IncomingBody } from "../objects.ts";
+import type { Share, Waiting } from "../memory/budget.ts";
+import type { BodyDigests, IncomingBody, MemoryWait } from "../objects.ts";
 import { createSource, type Source } from "./source.ts";
 
 /** A body that was read to its end and passed its checks. */
@@ -26,7 +26,7 @@ export interface StoredBody extends BodyDigests {
 }
 
 /** How a body is to be stored. */
-export interface StoreBodyOptions {
+export interface StoreBodyOptions extends MemoryWait {
   /** Whether content up to 1 MiB is returned instead of stored. */
   readonly allowInline: boolean;
   /** The number of the part for the content roots; 1 for an object of a single PUT. */
@@ -53,7 +53,7 @@ const LENGTH_UNKNOWN = ROOT_MAX;
 export async function storeBody(
   context: ObjectsContext,
   body: IncomingBody,
-  { allowInline, part, signal }: StoreBodyOptions,
+  { allowInline, part, signal, memoryWaitMs }: StoreBodyOptions,
 ): Promise<StoredBody> {
   const source = createSource(body.bytes, signal);
   const stored: Address[] = [];
@@ -64,7 +64,11 @@ export async function storeBody(
     for (;;) {
       await source.gather(READ_FIRST);
       if (source.hasEnded() && source.held() === 0 && (!allowInline || contents.length > 0)) break;
-      share = await acquire(context, source, body.length, contents.length > 0, signal);
+      share = await acquire(context, source, body.length, {
+        isAgain: contents.length > 0,
+        signal,
+        limitMs: memoryWaitMs,
+      });
       if (allowInline && contents.length === 0) {
         share.onStall(source.interrupt);
         share.idle();
@@ -104,13 +108,12 @@ function acquire(
   { memory }: ObjectsContext,
   source: Source,
   declared: number | undefined,
-  isAgain: boolean,
-  signal: AbortSignal | undefined,
+  waiting: Waiting,
 ): Promise<Share> {
   const length = source.hasEnded() ? source.held() : (declared ?? LENGTH_UNKNOWN);
   return length <= INLINE_MAX
-    ? memory.small.acquire(smallNeed(length), signal, isAgain)
-    : memory.large.acquire(largeNeed(memory, length), signal, isAgain);
+    ? memory.small.acquire(smallNeed(length), waiting)
+    : memory.large.acquire(largeNeed(memory, length), waiting);
 }
 
 /**

@@ -10,7 +10,7 @@ import type { RequestHeaders } from "../../signature/request.ts";
 import { parseTaggingHeader } from "../../xml/tags.ts";
 import { keyText, xml } from "../../xml/write.ts";
 import { emptyAnswer, xmlAnswer } from "../answers.ts";
-import { contentOf } from "../bodies.ts";
+import { contentOf, MEMORY_WAIT_MS } from "../bodies.ts";
 import { checksumHeaders, type ChecksumType, requestedAlgorithm } from "../checksums.ts";
 import { keptHeaders } from "../object/headers.ts";
 import { PUT_MAX } from "../object/put.ts";
@@ -88,7 +88,13 @@ async function uploadPart(request: Request): Promise<Answer> {
   const upload = await findUpload(request);
   const algorithm = partAlgorithm(upload, headers);
   const body = contentOf(request.body({ maxLength: PUT_MAX, algorithm }));
-  const { etag, checksums } = await objects.putPart({ upload, number, body, signal });
+  const { etag, checksums } = await objects.putPart({
+    upload,
+    number,
+    body,
+    signal,
+    memoryWaitMs: MEMORY_WAIT_MS,
+  });
   const { "x-amz-checksum-type": _, ...sums } = checksumHeaders(checksums);
   return emptyAnswer(200, { etag: `"${etag}"`, ...sums });
 }

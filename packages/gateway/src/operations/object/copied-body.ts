@@ -19,7 +19,7 @@ export function copiedBody(
   const digester = createDigester(["md5", algorithm]);
   async function* bytes(): AsyncGenerator<Uint8Array> {
     if (start === end) return;
-    for await (const piece of objects.readObject(source, { start, end }, signal)) {
+    for await (const piece of objects.readForCopy(source, { start, end }, signal)) {
       await digester.update(piece);
       yield piece;
     }

@@ -3,6 +3,7 @@ import type { StoredObject } from "../../catalog/records.ts";
 import { S3Error } from "../../errors.ts";
 import type { Answer } from "../../http/connection/outgoing.ts";
 import type { ByteRange } from "../../objects/objects.ts";
+import { MEMORY_WAIT_MS } from "../bodies.ts";
 import { checksumHeaders } from "../checksums.ts";
 import { checkRead, isRangeCurrent } from "../conditions.ts";
 import { findObject, openObject } from "../find.ts";
@@ -32,7 +33,8 @@ async function getObject(request: Request): Promise<Answer> {
   const { status, headers, range } = await headOf(request, opened.object);
   if (status === 304) return { status, headers };
   if (opened.object.size === 0) return { status, headers };
-  return { status, headers, body: await started(objects.readObject(opened, range, signal)) };
+  const pieces = objects.readObject(opened, range, { signal, memoryWaitMs: MEMORY_WAIT_MS });
+  return { status, headers, body: await started(pieces) };
 }
 
 /** Waits for the first piece, so that an object which cannot be read is an error and not a torn answer. */

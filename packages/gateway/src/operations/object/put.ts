@@ -1,7 +1,7 @@
 import type { Answer } from "../../http/connection/outgoing.ts";
 import { parseTaggingHeader } from "../../xml/tags.ts";
 import { emptyAnswer } from "../answers.ts";
-import { contentOf } from "../bodies.ts";
+import { contentOf, MEMORY_WAIT_MS } from "../bodies.ts";
 import { checksumHeaders } from "../checksums.ts";
 import { writeCondition } from "../conditions.ts";
 import type { Operation, Request } from "../operation.ts";
@@ -26,6 +26,7 @@ async function putObject(request: Request): Promise<Answer> {
     tags: parseTaggingHeader(headers.get("x-amz-tagging") ?? ""),
     condition: writeCondition(headers),
     signal,
+    memoryWaitMs: MEMORY_WAIT_MS,
   };
   const bucket = await request.bucket();
   const body = contentOf(request.body({ maxLength: PUT_MAX, ...STANDARD_CHECKSUM }));

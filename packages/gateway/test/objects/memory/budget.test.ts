@@ -40,11 +40,26 @@ test("a signal ends the wait, and those behind it go on", async () => {
   const budget = createBudget(100);
   await budget.acquire(need(60));
   const controller = new AbortController();
-  const large = budget.acquire(need(90), controller.signal);
+  const large = budget.acquire(need(90), { signal: controller.signal });
   const behind = budget.acquire(need(40));
   controller.abort(new Error("gone"));
   expect((await failureOf(large)).message).toContain("gone");
   expect((await behind).bytes).toBe(40);
+});
+
+test("a wait has a limit, and those behind it go on", async () => {
+  const budget = createBudget(100);
+  const held = await budget.acquire(need(60));
+  const patient = budget.acquire(need(90));
+  const late = budget.acquire(need(90), { limitMs: 20 });
+  expect(await failureOf(late)).toMatchObject({ code: "SlowDown", closesConnection: true });
+  expect(budget.waiting()).toBe(1);
+  held.release();
+  (await patient).release();
+  // It is over with the wait.
+  const inTime = budget.acquire(need(90), { limitMs: 20 });
+  await soon(40);
+  expect((await inTime).isOver()).toBe(false);
 });
 
 test("a client that stalls loses its share while others wait, and only then", async () => {
@@ -85,7 +100,7 @@ test("of those that wait, most that have had no share go before those that have"
   const order: string[] = [];
   const granted: Share[] = [];
   const wait = async (name: string, isAgain: boolean): Promise<void> => {
-    granted.push(await budget.acquire(need(100), undefined, isAgain));
+    granted.push(await budget.acquire(need(100), { isAgain }));
     order.push(name);
   };
   const all = [

@@ -1,5 +1,8 @@
 import { expect, test } from "bun:test";
+import type { Backend } from "@idk/storage";
+import { memory } from "@idk/storage/memory";
 import {
+  blobsOf,
   failureOf,
   bodyOf,
   bytesOf,
@@ -47,10 +50,14 @@ test("a download that stalls gives way, and goes on later where it was", async (
   const bytes = bytesOf(4 * MIB, 1);
   await put(rig, "k", bytes);
   const opened = (await rig.catalog.openObject(rig.bucket.id, keyOf("k")))!;
-  const reading = rig.objects.readObject(opened)[Symbol.asyncIterator]();
+  // The limit is for what has released nothing yet.
+  const limit = { memoryWaitMs: 1 };
+  const reading = rig.objects.readObject(opened, undefined, limit)[Symbol.asyncIterator]();
   const pieces = [(await reading.next()).value as Uint8Array];
   await put(rig, "other", bytesOf(2 * MIB, 2));
   expect(rig.objects.metrics()).toMatchObject({ budgetUsed: 0, preemptions: 1 });
+  const other = rig.objects.readObject(opened)[Symbol.asyncIterator]();
+  await other.next();
   pieces.push(await collect({ [Symbol.asyncIterator]: () => reading }));
   expect(new Uint8Array(Buffer.concat(pieces))).toEqual(bytes);
   expect(rig.objects.metrics().budgetUsed).toBe(0);
@@ -81,7 +88,7 @@ test("a reader that leaves gives its memory back", async () => {
   }
   expect(rig.objects.metrics().budgetUsed).toBe(0);
   const controller = new AbortController();
-  const reading = rig.objects.readObject(opened, undefined, controller.signal);
+  const reading = rig.objects.readObject(opened, undefined, { signal: controller.signal });
   const all = collect(
     (async function* () {
       for await (const piece of reading) {
@@ -92,4 +99,58 @@ test("a reader that leaves gives its memory back", async () => {
   );
   expect((await failureOf(all)).message).not.toContain("nothing was thrown");
   expect(rig.objects.metrics().budgetUsed).toBe(0);
+});
+
+test("what waits too long for memory is told to slow down, and leaves nothing behind", async () => {
+  await using rig = await openRig({ memoryBytes });
+  const { catalog, bucket, objects } = rig;
+  const bytes = bytesOf(3 * MIB, 1);
+  await put(rig, "k", bytes);
+  const opened = (await catalog.openObject(bucket.id, keyOf("k")))!;
+  const about = { owner: "", time: 0, headers: {}, tags: [], options: {} };
+  const upload = (await catalog.createUpload({ bucket: bucket.id, key: keyOf("u"), ...about }))!;
+  const before = await blobsOf(rig.backend);
+  const holding = objects.readObject(opened)[Symbol.asyncIterator]();
+  await holding.next();
+  const limit = { memoryWaitMs: 20 };
+  const condition = { ifNoneMatch: ["*"] };
+  const target = { bucket, key: keyOf("new"), headers: {}, condition };
+  const calls = [
+    objects.putObject({ ...target, ...limit, body: bodyOf(bytes) }),
+    objects.putPart({ upload, number: 1, ...limit, body: bodyOf(bytes) }),
+    collect(objects.readObject(opened, undefined, limit)),
+  ];
+  for (const error of await Promise.all(calls.map(failureOf))) {
+    expect(error).toMatchObject({ code: "SlowDown" });
+  }
+  await holding.return?.();
+  expect(await blobsOf(rig.backend)).toEqual(before);
+  // No claim of the key is left, which would refuse this one.
+  await objects.putObject({ ...target, ...limit, body: bodyOf(bytes) });
+  expect(await read(rig, "new")).toEqual(bytes);
+});
+
+test("a slow store is waited for by those that have memory", async () => {
+  const store = memory();
+  const { promise: pause, resolve: goOn } = Promise.withResolvers<void>();
+  let isSlow = false;
+  const backend: Backend = {
+    ...store,
+    async put(...given) {
+      if (isSlow) await pause;
+      await store.put(...given);
+    },
+  };
+  await using rig = await openRig({ memoryBytes, backend, now: Date.now });
+  const { bucket, objects } = rig;
+  isSlow = true;
+  const bytes = bytesOf(3 * MIB, 1);
+  const given = { bucket, headers: {}, memoryWaitMs: 20 };
+  const first = objects.putObject({ ...given, key: keyOf("k"), body: bodyOf(bytes) });
+  await Bun.sleep(5);
+  const second = objects.putObject({ ...given, key: keyOf("other"), body: bodyOf(bytes) });
+  expect(await failureOf(second)).toMatchObject({ code: "SlowDown" });
+  goOn();
+  await first;
+  expect(await read(rig, "k")).toEqual(bytes);
 });
