@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import type { FetchFunction } from "../../src/capture/outbound.ts";
 import type { Exchange, RecordedBody } from "../../src/record/exchange.ts";
 import { newArchive } from "../support/archive.ts";
 import { expectNothingHeld } from "./leak-scenarios.ts";
@@ -187,7 +188,7 @@ export const outboundScenarios: readonly Scenario[] = [
     name: "fetch: a function that throws at once",
     async run() {
       await using archive = newArchive();
-      const fetch = archive.recorder.fetch((_: unknown) => {
+      const fetch = archive.recorder.fetch<FetchFunction>(() => {
         throw new Error("at once");
       });
       assert.throws(() => void fetch("http://a/"), /at once/u);
@@ -202,8 +203,8 @@ export const outboundScenarios: readonly Scenario[] = [
       const bytes = new TextEncoder().encode("[6]");
       const chunks = [pooled, new Uint8Array(0), bytes, bytes];
       await using archive = newArchive();
-      const fetch = archive.recorder.fetch(
-        async (_: unknown) =>
+      const fetch = archive.recorder.fetch<FetchFunction>(
+        async () =>
           new Response(
             new ReadableStream({
               start(controller) {
@@ -231,9 +232,8 @@ export const outboundScenarios: readonly Scenario[] = [
           controller.close();
         },
       };
-      const answer = async (_: unknown): Promise<Response> =>
-        new Response(new ReadableStream(source));
-      const read = async (fetch: typeof answer): Promise<unknown> => {
+      const answer: FetchFunction = async () => new Response(new ReadableStream(source));
+      const read = async (fetch: FetchFunction): Promise<unknown> => {
         const reader = (await fetch("http://a/")).body!.getReader({ mode: "byob" });
         const { value } = await reader.read(new Uint8Array(10));
         return Buffer.from(value!).toString();
