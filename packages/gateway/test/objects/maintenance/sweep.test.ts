@@ -295,3 +295,34 @@ test("garbage that cannot be deleted does not stop the rest", async () => {
   const objects = await objectsOf(rig, { backend });
   expect(await objects.maintenance.collect()).toEqual({ blobs: 10, failed: 290 });
 });
+
+test("tombstones stay while a blob cannot be read, because it may be what they bury", async () => {
+  await using rig = await openRig();
+  const { backend, bucket, catalog, clock, objects } = rig;
+  await put(rig, "k", bytesOf(10, 1));
+  await objects.deleteObjects(bucket, [{ key: keyOf("k") }]);
+  const crashing = await objectsOf(rig, {
+    catalog: { ...catalog, commitPut: () => Promise.reject(new Error("crash")) },
+  });
+  const before = await blobsOf(backend);
+  await failureOf(put({ ...rig, objects: crashing }, "l", bytesOf(10, 2)));
+  const [left] = (await blobsOf(backend)).filter((name) => !before.includes(name));
+  await objects.maintenance.snapshot();
+  clock.now += 2 * DAY;
+  await objects.maintenance.collect();
+
+  let isSilent = true;
+  const failing = wrapBackend(backend, {
+    get:
+      (get) =>
+      async (name, ...given) => {
+        if (isSilent && name === left) throw new Error("503");
+        return get(name, ...given);
+      },
+  });
+  const { maintenance } = await objectsOf(rig, { backend: failing });
+  expect(await maintenance.sweep()).toMatchObject({ deleted: 0 });
+  isSilent = false;
+  // The root of the write, and the tombstone.
+  expect(await maintenance.sweep()).toMatchObject({ deleted: 2 });
+});
