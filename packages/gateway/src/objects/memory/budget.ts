@@ -8,6 +8,11 @@ export interface Share {
    * good moment, and acquires another one to continue.
    */
   isOver(): boolean;
+  /**
+   * True while calls wait that have had no share yet. The holder may release this one where that costs
+   * little, and acquires another one to continue.
+   */
+  isWanted(): boolean;
   /** Called, once, if the client stalls while others wait: the share is over now, and is released at once. */
   onStall(callback: () => void): void;
   /** The holder waits for its client from now on. */
@@ -113,6 +118,10 @@ export function createBudget(bytes: number, times: BudgetTimes = TIMES): Budget 
     return {
       bytes: size,
       isOver: () => holder.over,
+      isWanted() {
+        for (const { isAgain } of waiters) if (!isAgain) return true;
+        return false;
+      },
       onStall(callback) {
         if (holder.hasStalled) callback();
         else holder.stall = callback;

@@ -38,7 +38,7 @@ export async function* readContent(
     try {
       for (;;) {
         const piece = await turn.next();
-        if (piece === undefined && !share.isOver() && position < range.end) {
+        if (piece === undefined && !turn.hasGivenWay() && position < range.end) {
           throw new Error("an object has less content than the catalog says");
         }
         if (piece === undefined) break;
@@ -82,6 +82,8 @@ function acquire(
 interface Turn {
   /** The next piece, in memory of its own; undefined at the end, or once the share is over. */
   next(): Promise<Uint8Array<ArrayBuffer> | undefined>;
+  /** Whether it ended because others need the memory. */
+  hasGivenWay(): boolean;
   /** Ends all work, and gives the share back. */
   end(): Promise<void>;
 }
@@ -90,13 +92,15 @@ function takeTurn({ memory }: ObjectsContext, share: Share, chunks: ChunkReader)
   let reader: ChunkReader | undefined = chunks;
   let chunk: Uint8Array | undefined;
   let at = 0;
+  let hasLeft = false;
   let ending: Promise<void> | undefined;
+  const gaveWay = (): boolean => hasLeft || share.isOver();
   const end = (): Promise<void> => {
     // Neither may stay alive in the caller's generator while its client stalls.
     const ended = reader;
     chunk = reader = undefined;
     // A store does not use buffers again that a reader has left.
-    if (ended !== undefined && share.isOver()) memory.passed.add(share.bytes);
+    if (ended !== undefined && gaveWay()) memory.passed.add(share.bytes);
     ending ??= (ended?.stop() ?? Promise.resolve()).finally(() => share.release());
     return ending;
   };
@@ -106,9 +110,16 @@ function takeTurn({ memory }: ObjectsContext, share: Share, chunks: ChunkReader)
   });
   return {
     end,
+    hasGivenWay: gaveWay,
     async next() {
       while (chunk === undefined || at === chunk.length) {
         if (reader === undefined || share.isOver()) return undefined;
+        // Between chunks, only what was fetched ahead is fetched again. Otherwise a new call would wait
+        // for the whole time of all shares before it.
+        if (chunk !== undefined && share.isWanted()) {
+          hasLeft = true;
+          return undefined;
+        }
         chunk = await reader.next();
         at = 0;
         if (chunk === undefined) return undefined;

@@ -94,6 +94,21 @@ test("a share that is held for long is over while others wait", async () => {
   expect((await waiting).bytes).toBe(10);
 });
 
+test("a share is wanted while a call waits that has had none", async () => {
+  const budget = createBudget(100);
+  const share = await budget.acquire(need(100));
+  expect(share.isWanted()).toBe(false);
+  const again = budget.acquire(need(100), { isAgain: true });
+  expect(share.isWanted()).toBe(false);
+  const first = budget.acquire(need(100));
+  expect(share.isWanted()).toBe(true);
+  share.release();
+  const next = await first;
+  expect(next.isWanted()).toBe(false);
+  next.release();
+  (await again).release();
+});
+
 test("of those that wait, most that have had no share go before those that have", async () => {
   const budget = createBudget(100);
   let share = await budget.acquire(need(100));

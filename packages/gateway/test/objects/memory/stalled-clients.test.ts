@@ -63,6 +63,29 @@ test("a download that stalls gives way, and goes on later where it was", async (
   expect(rig.objects.metrics().budgetUsed).toBe(0);
 });
 
+test("a fast download gives way between two chunks to a call that has had no memory", async () => {
+  await using rig = await openRig({ memoryBytes });
+  const { objects } = rig;
+  const bytes = bytesOf(4 * MIB, 1);
+  await put(rig, "k", bytes);
+  const opened = (await rig.catalog.openObject(rig.bucket.id, keyOf("k")))!;
+  const pieces: Uint8Array[] = [];
+  let position = 0;
+  let putting: Promise<unknown> | undefined;
+  let waiting: number | undefined;
+  for await (const piece of objects.readObject(opened)) {
+    putting ??= put(rig, "other", bytesOf(2 * MIB, 2));
+    while (position === 0 && objects.metrics().budgetWaiting === 0) await Bun.sleep(1);
+    pieces.push(piece);
+    position += piece.length;
+    if (position > CHUNK) waiting ??= objects.metrics().budgetWaiting;
+  }
+  expect(waiting).toBe(0);
+  await putting;
+  expect(new Uint8Array(Buffer.concat(pieces))).toEqual(bytes);
+  expect(objects.metrics()).toMatchObject({ budgetUsed: 0, preemptions: 0 });
+});
+
 test("a copy of a part gives way to nobody but others", async () => {
   await using rig = await openRig({ memoryBytes });
   const { catalog, bucket, objects } = rig;
