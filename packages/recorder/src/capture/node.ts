@@ -34,8 +34,9 @@ function captureRequest(
   if (exchange === undefined) return;
   if (headers.some(([name]) => ANNOUNCES_BODY.test(name))) shadowPush(request, exchange, capture);
   shadowBody(request, response, exchange, capture);
+  let waiting: Set<() => void> | undefined;
   const finish = (): void => {
-    waiting.delete(finish);
+    waiting?.delete(finish);
     capture.aside(() => {
       const { requestBody, responseBody } = exchange;
       const sent = response.writableFinished;
@@ -44,9 +45,11 @@ function captureRequest(
       capture.finish(exchange, { ...current(), ended: sent ? undefined : "aborted" });
     });
   };
-  const waiting = waitingOn(request.socket);
-  waiting.add(finish);
   response.on("close", finish);
+  // Requests that tests inject into a server have none.
+  if ((request.socket as Socket | null | undefined) == null) return;
+  waiting = waitingOn(request.socket);
+  waiting.add(finish);
 }
 
 /** What ends the exchanges of a connection whose responses are not closed. */

@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { createServer, IncomingMessage, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
 import type { RecorderOptions } from "../../src/index.ts";
 import { type Archive, newArchive } from "../support/archive.ts";
 import { until } from "../support/until.ts";
@@ -47,6 +49,22 @@ export const leakScenarios: readonly Scenario[] = [
         await sleep(200);
       });
       assert.ok(archive.recorder.stats().seen > 0);
+    },
+  },
+  {
+    name: "a request that is injected, without a connection",
+    async run() {
+      await using archive = newArchive();
+      const server = createServer((_, response) => response.end());
+      archive.recorder.attach(server);
+      const request = new IncomingMessage(undefined as unknown as Socket);
+      request.method = "GET";
+      const response = new ServerResponse(request);
+      server.emit("request", request, response);
+      response.emit("close");
+      assert.equal((await archive.exchanges()).length, 1);
+      expectNothingHeld(archive);
+      assert.equal(archive.recorder.stats().faults, 0);
     },
   },
   {
