@@ -208,6 +208,13 @@ describe("URLs in text", () => {
     ] as const) {
       expect(text(value)).toBe(redacted);
     }
+    for (const space of ["+", "%20", "%22", "%3C"]) {
+      for (const value of [`%2Fx%3Ftoken%3Da${space}abc`, `https%3A%2F%2Fu%3Aa${space}abc%40h`]) {
+        expect(text(`/?next=${value}&n=1`)).not.toContain("abc");
+        expect(text(`/?next=${value}&n=1`)).toContain("&n=1");
+        expect(redactedUrl(`/?next=${value}`)).not.toContain("abc");
+      }
+    }
     let given = "/?token=abc";
     for (let times = 1; times <= 8; times++) {
       given = `/?next=${encodeURIComponent(given)}`;

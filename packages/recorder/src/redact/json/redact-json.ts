@@ -24,8 +24,16 @@ export function* redactJson(bytes: Buffer, isCut: boolean, rules: RuleSet): Work
 /**
  * Redacts a value that may be JSON itself, such as a parameter or a string in JSON; otherwise it is
  * text.
+ *
+ * @param depth how many strings of JSON it is in
+ * @param decodings how many times it was percent-decoded
  */
-export function redactValue(text: string, isCut: boolean, rules: RuleSet, depth = 0): string {
+export function redactValue(
+  text: string,
+  isCut: boolean,
+  rules: RuleSet,
+  { depth = 0, decodings = 0 }: { readonly depth?: number; readonly decodings?: number } = {},
+): string {
   if (!isCut && !isSuspicious(text)) return text;
   if (/^\s*["{[]/u.test(text)) {
     if (depth === NESTED_MAX) return MASK;
@@ -39,11 +47,11 @@ export function redactValue(text: string, isCut: boolean, rules: RuleSet, depth 
       if (result !== "broken") return result === bytes ? text : Buffer.from(result).toString();
     }
   }
-  return redactText(text, isCut, rules);
+  return redactText(text, isCut, rules, decodings);
 }
 
 function scannerOf(bytes: Buffer, isCut: boolean, rules: RuleSet, depth: number): JsonScanner {
   const redactString = (text: string, isTextCut: boolean): string =>
-    redactValue(text, isTextCut, rules, depth + 1);
+    redactValue(text, isTextCut, rules, { depth: depth + 1 });
   return createJsonScanner({ bytes, isCut, rules, redactString });
 }

@@ -384,15 +384,18 @@ export function createJsonScanner(options: JsonScannerOptions): JsonScanner {
 
 /** Makes a function that finds beginnings of JSON Web Tokens, for ranges in ascending order. */
 function tokenFinder(bytes: Buffer): (from: number, to: number) => boolean {
-  const next = TOKEN_STARTS.map(() => -1);
+  const offsets: number[] = TOKEN_STARTS.map(() => -1);
+  let nearest = -1;
+  const offsetFrom = (index: number, from: number): number => {
+    if (offsets[index]! >= from) return offsets[index]!;
+    const found = bytes.indexOf(TOKEN_STARTS[index]!, from);
+    return found === -1 ? Infinity : found;
+  };
   return (from, to) => {
-    for (const [index, start] of TOKEN_STARTS.entries()) {
-      if (next[index]! < from) {
-        const found = bytes.indexOf(start, from);
-        next[index] = found === -1 ? Infinity : found;
-      }
-      if (next[index]! < to) return true;
+    if (nearest < from) {
+      for (let index = 0; index < offsets.length; index++) offsets[index] = offsetFrom(index, from);
+      nearest = Math.min(...offsets);
     }
-    return false;
+    return nearest < to;
   };
 }

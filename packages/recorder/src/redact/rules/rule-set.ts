@@ -41,6 +41,9 @@ export interface RuleSet {
 /** The default rule comes after all others. */
 const DEFAULT_ACTION: Action = { kind: "mask" };
 
+/** Parts of names. */
+const NAMES = /[\p{L}\p{N}_.[\]-]+/gu;
+
 /** Names repeat; exchanges may make up any number of them. */
 const CACHED_NAMES_MAX = 1024;
 const CACHED_NAME_MAX = 64;
@@ -78,7 +81,10 @@ export function compileRules(
   const isAuthorization = (name: string) => authorization(name) !== NOT_COVERED;
   const isCookie = (name: string) => cookie(name) !== NOT_COVERED;
 
-  /** `user[name]` and `user.name` are the same path; a rule for `user` covers both. */
+  /**
+   * `user[name]` and `user.name` are the same path; a rule for `user` covers both. Of `user:name` and
+   * `/path?name`, the last part is a name, too.
+   */
   const findParameter = (name: string): number => {
     const whole = normalizedName(name);
     let rank = earlier(member(whole), signing(whole));
@@ -90,7 +96,9 @@ export function compileRules(
       state = automaton.step(state, automaton.literal(normal));
       rank = earlier(rank, state.rank);
     }
-    return rank;
+    // Text has no other end of what comes before a name.
+    const last = normalizedName(name.match(NAMES)?.at(-1) ?? "");
+    return last === whole ? rank : earlier(rank, earlier(member(last), signing(last)));
   };
   const parameters = new Map<string, number>();
   const parameter = (name: string): number => {

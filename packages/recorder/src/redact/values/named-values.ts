@@ -1,5 +1,5 @@
 import { MASK } from "../rules/actions.ts";
-import { earlier, NOT_COVERED } from "../rules/names.ts";
+import { NOT_COVERED } from "../rules/names.ts";
 import type { RuleSet } from "../rules/rule-set.ts";
 import { decoded, encoded } from "./percent.ts";
 import type { Span } from "./spans.ts";
@@ -17,7 +17,13 @@ const MARKS = /=|["'][ \t]{0,4}:/gu;
  * `name=value` and `"name": value` anywhere in text. A parameter of a URL ends where it ends in the
  * URL. Where any other value ends is not known, so that the line is masked to its end.
  */
-export function namedValueSpans(text: string, isCut: boolean, rules: RuleSet, spans: Span[]): void {
+export function namedValueSpans(
+  text: string,
+  isCut: boolean,
+  isDecoded: boolean,
+  rules: RuleSet,
+  spans: Span[],
+): void {
   for (let from = 0; ;) {
     MARKS.lastIndex = from;
     const mark = MARKS.exec(text);
@@ -26,12 +32,12 @@ export function namedValueSpans(text: string, isCut: boolean, rules: RuleSet, sp
     const nameEnd = endOfName(text, mark.index);
     const nameStart = startOfName(text, nameEnd);
     if (nameStart === nameEnd) continue;
-    const rank = rankOf(decoded(text.slice(nameStart, nameEnd)) ?? "", rules);
+    const rank = rules.parameter(decoded(text.slice(nameStart, nameEnd)) ?? "");
     if (rank === NOT_COVERED) continue;
     const isParameter =
       nameEnd === mark.index && isAfterDelimiter(text, nameStart) && !isQuote(text[from]);
     const start = isParameter ? from : skipBlanks(text, from);
-    const end = isParameter ? endOfParameter(text, start) : endOfLine(text, start);
+    const end = isParameter ? endOfParameter(text, start, isDecoded) : endOfLine(text, start);
     if (end > start) {
       const isWhole = !isCut || end < text.length;
       spans.push({ start, end, text: redactedValue(text.slice(start, end), rank, isWhole, rules) });
@@ -49,14 +55,6 @@ function redactedValue(raw: string, rank: number, isWhole: boolean, rules: RuleS
   if (value === undefined || !isWhole || NOT_ONE_VALUE.test(raw)) return MASK;
   const by = rules.apply(rank, value, () => MASK);
   return by === undefined || by === MASK ? MASK : encoded(by);
-}
-
-/** Of `user:email` and `/cb?email`, the last part is a name, too. */
-function rankOf(name: string, rules: RuleSet): number {
-  const whole = rules.parameter(name);
-  if (/^[\w.[\]-]*$/u.test(name)) return whole;
-  const last = name.match(/[\p{L}\p{N}_.[\]-]+/gu)?.at(-1);
-  return last === undefined ? whole : earlier(whole, rules.parameter(last));
 }
 
 /** Skips blanks, and the quote of a name, which may be escaped. */
@@ -114,21 +112,18 @@ function endOfLine(text: string, start: number): number {
   return end;
 }
 
-function endOfParameter(text: string, start: number): number {
+function endOfParameter(text: string, start: number, isDecoded: boolean): number {
   let end = start;
-  while (end < text.length && !endsParameter(text.charCodeAt(end))) end += 1;
+  while (end < text.length && !endsParameter(text.charCodeAt(end), isDecoded)) end += 1;
   return end;
 }
 
-/** Controls and space, `"#&<>` and `` ` ``. */
-export function endsParameter(unit: number): boolean {
-  return (
-    unit <= 0x20 ||
-    unit === 0x22 ||
-    unit === 0x23 ||
-    unit === 0x26 ||
-    unit === 0x3c ||
-    unit === 0x3e ||
-    unit === 0x60
-  );
+/**
+ * Controls, `#` and `&`; and what URLs do not have, which is space, `"<>` and `` ` ``. In text that
+ * was decoded they may be parts of a value that was encoded only once.
+ */
+export function endsParameter(unit: number, isDecoded: boolean): boolean {
+  if (unit < 0x20 || unit === 0x23 || unit === 0x26) return true;
+  if (isDecoded) return false;
+  return unit === 0x20 || unit === 0x22 || unit === 0x3c || unit === 0x3e || unit === 0x60;
 }

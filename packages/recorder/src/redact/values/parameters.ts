@@ -37,7 +37,7 @@ function redactPart(part: string, isCut: boolean, rules: RuleSet): string | unde
   if (rank === NOT_COVERED) {
     // A cut may end a character, too.
     if (value === undefined) return `${shownName}=${MASK}`;
-    const redacted = redactValue(value, isCut, rules);
+    const redacted = redactValue(value, isCut, rules, { decodings: value === raw ? 0 : 1 });
     return `${shownName}=${redacted === value ? raw : encoded(redacted)}`;
   }
   if (rules.drops(rank)) return undefined;

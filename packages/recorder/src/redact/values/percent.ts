@@ -24,18 +24,18 @@ const ENCODED = /%[\da-f]{2}/iu;
 const ENCODED_OR_PLUS = /%[\da-f]{2}|\d\+\d/iu;
 
 /** How many times a part may be encoded; what is encoded more often is masked. */
-const DECODED_MAX = 3;
+const DECODED_MAX = 4;
 
 /**
  * Parts of a text whose decoded form has secrets.
  *
- * @param depth how many times the text was decoded
+ * @param decodings how many times the text was decoded before
  * @param redact redacts decoded text
  */
 export function encodedSpans(
   text: string,
   isCut: boolean,
-  depth: number,
+  decodings: number,
   redact: (text: string, isCut: boolean) => string,
 ): Span[] {
   const spans: Span[] = [];
@@ -43,7 +43,7 @@ export function encodedSpans(
   for (const { 0: part, index } of text.matchAll(PARTS)) {
     if (!ENCODED_OR_PLUS.test(part)) continue;
     const end = index + part.length;
-    if (depth === DECODED_MAX) {
+    if (decodings >= DECODED_MAX) {
       if (ENCODED.test(part)) spans.push({ start: index, end, text: MASK });
       continue;
     }

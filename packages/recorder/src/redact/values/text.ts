@@ -30,26 +30,27 @@ export function isSuspicious(text: string): boolean {
  * linear time.
  *
  * @param isCut the text goes on beyond its end, so that a secret may have only its beginning here
- * @param depth how many times the text was decoded before
+ * @param decodings how many times the text was percent-decoded before
  * @returns the same text if there is nothing to replace
  */
-export function redactText(text: string, isCut: boolean, rules: RuleSet, depth = 0): string {
+export function redactText(text: string, isCut: boolean, rules: RuleSet, decodings = 0): string {
   if (!isCut && !isSuspicious(text)) return text;
   const { userinfo, jwts, cardNumbers } = rules.defaults;
   const spans: Span[] = [];
-  if (userinfo) userinfoSpans(text, isCut, spans);
-  namedValueSpans(text, isCut, rules, spans);
+  const isDecoded = decodings > 0;
+  if (userinfo) userinfoSpans(text, isCut, isDecoded, spans);
+  namedValueSpans(text, isCut, isDecoded, rules, spans);
   if (jwts) webTokenSpans(text, isCut, spans);
   if (cardNumbers) cardNumberSpans(text, isCut, spans);
   const redacted = replaceSpans(text, spans);
   // Afterwards, because decoding may hide where a secret ends.
   const redactPart = (part: string, isPartCut: boolean): string =>
-    redactText(part, isPartCut, rules, depth + 1);
-  return replaceSpans(redacted, encodedSpans(redacted, isCut, depth, redactPart));
+    redactText(part, isPartCut, rules, decodings + 1);
+  return replaceSpans(redacted, encodedSpans(redacted, isCut, decodings, redactPart));
 }
 
 /** `user:password` between `//` and `@`, also without a scheme. */
-function userinfoSpans(text: string, isCut: boolean, spans: Span[]): void {
+function userinfoSpans(text: string, isCut: boolean, isDecoded: boolean, spans: Span[]): void {
   for (let slashes = text.indexOf("//"); slashes !== -1;) {
     const start = slashes + 2;
     let end = start;
@@ -57,7 +58,7 @@ function userinfoSpans(text: string, isCut: boolean, spans: Span[]): void {
     for (; end < text.length; end++) {
       const unit = text.charCodeAt(end);
       if (unit === AT) at = end;
-      else if (endsAuthority(unit)) break;
+      else if (endsAuthority(unit, isDecoded)) break;
     }
     if (isCut && end === text.length) at = end;
     if (at > start) spans.push({ start, end: at, text: MASK });
@@ -67,7 +68,8 @@ function userinfoSpans(text: string, isCut: boolean, spans: Span[]): void {
 
 const AT = 0x40;
 
-/** Controls and space, `"#<>` and `` ` ``, `/`, `?` and `\\`. */
-function endsAuthority(unit: number): boolean {
-  return (endsParameter(unit) && unit !== 0x26) || unit === 0x2f || unit === 0x3f || unit === 0x5c;
+/** What ends a parameter, but for `&`, and also `/`, `?` and `\\`. */
+function endsAuthority(unit: number, isDecoded: boolean): boolean {
+  const isEnd = endsParameter(unit, isDecoded) && unit !== 0x26;
+  return isEnd || unit === 0x2f || unit === 0x3f || unit === 0x5c;
 }
