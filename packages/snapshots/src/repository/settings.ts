@@ -143,7 +143,7 @@ const ATTEMPTS = 8;
  *   owner has revoked the same key at the same time
  * @throws StorageError `usage` if this machine does not hold the owner's key, or the grace period would
  *   shrink; `unavailable` if others do not stop changing the settings: then what was changed is stored, and
- *   the next change joins it
+ *   the next change joins it; or if this takes longer than half the grace period
  */
 export async function changeSettings(
   repository: Repository,
@@ -159,6 +159,7 @@ export async function changeSettings(
   // First, because it compares them with what this machine remembers.
   const inForce = await repository.settings({ ...options, refresh: true });
   const chain = settingsChain(repository, inForce, options);
+  const half = (inForce.head.settings.graceSeconds * 1000) / 2;
   let own: FoundSettings | undefined;
   let isMade = false;
   for (let attempt = 0; ; attempt++) {
@@ -194,11 +195,21 @@ export async function changeSettings(
       previous: before.map(({ marker }) => marker.address),
     };
     const head = settingsHead(pinned.repository, writer.writer, settings, place, now);
-    const stored = await putHead(repository, writer, head, recipients, { signal });
+    // Later, a prune may have deleted what the head is made of, once others have joined that.
+    const deadline = { time: now + half, tooLate };
+    const stored = await putHead(repository, writer, head, recipients, { signal, deadline });
     own = { ...stored, head, storedAt: now };
     chain.addOwn(own);
     isMade ||= isChange;
   }
+}
+
+function tooLate(): StorageError {
+  return new StorageError(
+    "unavailable",
+    "a change of the settings took longer than half the grace period, and may not be in force: look at them, " +
+      "and change them again",
+  );
 }
 
 /** What a change makes of settings. */

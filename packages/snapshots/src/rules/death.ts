@@ -1,6 +1,6 @@
 import { type Forgetting, forgettingsInForce } from "./forgetting.ts";
 import { type Marker, compareMarkers, formatMarker } from "../format/names/marker.ts";
-import { lineageOf, tipsOf } from "./forks.ts";
+import { lineageOf, meetingsOf, tipsOf } from "./forks.ts";
 import { type StoredHead, closedBehind } from "./counting.ts";
 import type { ChainId } from "../format/names/identifiers.ts";
 import type { Writer } from "../format/keys/writer.ts";
@@ -44,9 +44,10 @@ interface Payload {
  *
  * - A snapshot: itself, the forgetting in force, and a newer snapshot of its chain, or what closed it.
  * - A `part`: itself, and a newer head of its chain, or what closed it.
- * - Settings: themselves and newer ones; none while some are apart from each other. What these have changed, and
- *   from what, is needed to join them. And if a prune that is killed deleted one of those apart, what came
- *   before it would look like a change that nobody has joined.
+ * - Settings: themselves and newer ones that no others are apart from; none while some are apart and not joined.
+ *   What these have changed, and from what, is needed to join them, also by an owner who read them before
+ *   another joined them. And if a prune that is killed deleted one of those apart, what came before it would
+ *   look like a change that nobody has joined.
  * - A `forget` or `unforget`: itself, and a newer head of its chain, for machines remember the newest of
  *   each chain; and not before the heads that it names.
  * - Keys, and what does not count: itself, and the owner's forgetting.
@@ -96,7 +97,9 @@ export function deathsOf({
   const settingsHeads = heads
     .filter(({ head }) => head.kind === "repo")
     .toSorted((a, b) => compareMarkers(a.marker, b.marker));
-  const areApart = tipsOf(lineageOf(settingsHeads)).length > 1;
+  const lineage = lineageOf(settingsHeads);
+  const areApart = tipsOf(lineage).length > 1;
+  const meetings = new Set(Array.from(meetingsOf(lineage), ({ payloadHash }) => payloadHash));
 
   /** Those that forget or unforget, newest first, and when they die if nothing is left that they name. */
   const forgetting: { readonly head: DatedHead; readonly death: number }[] = [];
@@ -120,7 +123,7 @@ export function deathsOf({
         deaths.set(payload, Math.max(lastAt, Math.min(newerHead, closedAt)) + grace);
       } else if (kind === "repo") {
         deaths.set(payload, areApart ? Infinity : Math.max(lastAt, newerSettings) + grace);
-        newerSettings = Math.min(newerSettings, firstAt);
+        if (meetings.has(payload)) newerSettings = Math.min(newerSettings, firstAt);
       } else if (kind === "keys") {
         deaths.set(payload, Math.max(lastAt, forgottenAt(payload, byOwner)) + grace);
       } else {

@@ -45,21 +45,57 @@ export function tipsOf<T extends StoredHead>(
   { heads, parentsOf, missingOf }: Lineage<T>,
   always: (head: T) => boolean = () => false,
 ): T[] {
-  const named = new Set<T>();
+  const named = new Set(heads.flatMap(parentsOf));
+  const known = knownBefore({ heads, missingOf });
+  return heads.filter(
+    (found) => !named.has(found) && (found.head.generation >= known || always(found)),
+  );
+}
+
+/** The generation before which heads are known: one that is gone may have known them, and is older than it. */
+function knownBefore<T extends StoredHead>({
+  heads,
+  missingOf,
+}: Pick<Lineage<T>, "heads" | "missingOf">): number {
   /** The least generation of those that name a head that is gone. */
   const namedAt = new Map<Address, number>();
   for (const found of heads) {
     const { generation } = found.head;
-    for (const parent of parentsOf(found)) named.add(parent);
     for (const gone of missingOf(found)) {
       namedAt.set(gone, Math.min(generation, namedAt.get(gone) ?? generation));
     }
   }
   let known = -Infinity;
   for (const generation of namedAt.values()) known = Math.max(known, generation);
-  return heads.filter(
-    (found) => !named.has(found) && (found.head.generation >= known || always(found)),
-  );
+  return known;
+}
+
+/**
+ * The heads that no other one is apart from: each other one comes before or after them, as far as the heads
+ * between are there, as for `tipsOf`.
+ */
+export function meetingsOf<T extends StoredHead>(lineage: Lineage<T>): ReadonlySet<T> {
+  const { parentsOf } = lineage;
+  const known = knownBefore(lineage);
+  const oldestFirst = lineage.heads.filter(({ head }) => head.generation >= known).toReversed();
+  const places = new Map(oldestFirst.map((found, place) => [found, place]));
+  /** The least place, among the heads from one on, of the newest head before each. */
+  const reaches = [Infinity];
+  for (const found of oldestFirst.toReversed()) {
+    const newest = parentsOf(found).reduce(
+      (most, one) => Math.max(most, places.get(one) ?? -1),
+      -1,
+    );
+    reaches.unshift(Math.min(reaches[0]!, newest));
+  }
+  const meetings = new Set<T>();
+  const tips = new Set<T>();
+  for (const [place, found] of oldestFirst.entries()) {
+    for (const parent of parentsOf(found)) tips.delete(parent);
+    tips.add(found);
+    if (tips.size === 1 && reaches[place + 1]! >= place) meetings.add(found);
+  }
+  return meetings;
 }
 
 /** Heads of a chain that do not know of each other: two hosts wrote under one name, or a store hid one. */

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { type OwnRepository, all, testRepository } from "../support/repositories.ts";
 import { StorageError, wrapBackend } from "@idk/storage";
-import { changeSettings } from "../../src/repository/settings.ts";
+import { allowWriter, changeSettings, revokeWriter } from "../../src/repository/settings.ts";
 import { check } from "../../src/maintenance/check/check.ts";
 import { prune } from "../../src/maintenance/prune/prune.ts";
 import { revoke } from "../../src/rules/granting.ts";
@@ -11,6 +11,7 @@ import { writerKeyFromSeed } from "../../src/format/keys/writer.ts";
 
 const GRACE = 7 * 24 * 60 * 60 * 1000;
 const web = writerKeyFromSeed(new Uint8Array(32).fill(2));
+const other = writerKeyFromSeed(new Uint8Array(32).fill(3));
 const webRule = { writer: web.writer, pattern: "web", mayForget: false, lastGeneration: null };
 
 async function markers({ backend }: OwnRepository): Promise<string[]> {
@@ -139,3 +140,54 @@ test.each(["apart", "joined"])(
     }
   },
 );
+
+test("a join that comes late takes nothing away: what was apart stays until nobody can join it again", async () => {
+  const given = await testRepository([webRule]);
+  const { base, put } = await settingsWriter(given);
+  await put({ ...base.settings, graceSeconds: GRACE / 1000 + 1 }, base);
+  await put({ ...base.settings, graceSeconds: GRACE / 1000 + 2 }, base);
+  given.clock.now += 3 * GRACE;
+  const rule = { writer: other.writer, pattern: "db", mayForget: false };
+  // It has read both, and is killed behind the put of its join.
+  const late = wrapBackend(given.backend, {
+    putMarker: (putMarker) => async (name, options) => {
+      given.clock.now += 1;
+      await joined(given);
+      await pruned(given);
+      await allowWriter(await given.open(), given.recipients, [rule]);
+      await putMarker(name, options);
+      throw new StorageError("unavailable", "the machine is off");
+    },
+  });
+  const repository = await given.open(volatileHeadMemory(), late);
+  const change = changeSettings(repository, given.recipients, (now) => now);
+  expect(await change.catch((error: unknown) => String(error))).toContain("the machine is off");
+  const { settings } = await joined(given);
+  expect(settings.rules).toContainEqual({ ...rule, lastGeneration: null });
+});
+
+test("a change that was put off for too long does not undo what others did meanwhile", async () => {
+  const given = await testRepository([webRule]);
+  const { recipients } = given;
+  const rule = { writer: other.writer, pattern: "db", mayForget: false };
+  let isAsleep = true;
+  const asleep = wrapBackend(given.backend, {
+    put: (put) => async (address, blob, options) => {
+      if (isAsleep) {
+        isAsleep = false;
+        given.clock.now += 1;
+        await revokeWriter(await given.open(), recipients, web.writer);
+        given.clock.now += 1;
+        await changeSettings(await given.open(), recipients, (now) => now);
+        given.clock.now += 3 * GRACE;
+        await pruned(given);
+      }
+      await put(address, blob, options);
+    },
+  });
+  const repository = await given.open(volatileHeadMemory(), asleep);
+  const change = allowWriter(repository, recipients, [rule]);
+  expect(await change.catch((error: unknown) => String(error))).toContain("half the grace period");
+  const { settings } = await joined(given);
+  expect(settings.rules.map(({ lastGeneration }) => lastGeneration)).toEqual([expect.any(Number)]);
+});
