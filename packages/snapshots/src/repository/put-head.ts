@@ -55,7 +55,7 @@ export async function headsBefore(
 export interface PutHeadOptions {
   readonly signal?: AbortSignal | undefined;
   /** Is called between the head and its marker: if it throws, the head does not come into being. */
-  readonly beforeMarker?: ((stored: StoredHead) => void) | undefined;
+  readonly beforeMarker?: ((stored: StoredHead) => void | Promise<void>) | undefined;
   readonly deadline?: Deadline | undefined;
 }
 
@@ -86,7 +86,7 @@ export async function putHead(
   await backend.put(address, blob, { ...options, sha256: address });
   const marker = { chain: head.chain, generation: head.generation, address };
   const stored = { marker, head, payloadHash: toHex(hash(payload)) };
-  beforeMarker?.(stored);
+  await beforeMarker?.(stored);
   if (deadline === undefined) await backend.putMarker(formatMarker(marker), options);
   else await putMarkerBy(backend, marker, deadline, signal);
   return stored;

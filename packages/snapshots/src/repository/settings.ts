@@ -162,8 +162,15 @@ export async function changeSettings(
   const half = (inForce.head.settings.graceSeconds * 1000) / 2;
   let own: FoundSettings | undefined;
   let isMade = false;
+  // Later, a prune may have deleted what a head is made of, once others have joined that.
+  let deadline = Infinity;
+  let now = await backend.currentTime(signal ? { signal } : {});
   for (let attempt = 0; ; attempt++) {
-    const { lineage, now } = await chain.read();
+    const lineage = await chain.read(now);
+    // The request itself may have waited, for the machine may have been asleep.
+    if (lineage.heads.some((found) => chain.isOwn(found) && found.storedAt > deadline)) {
+      throw tooLate();
+    }
     const tips = tipsOf(lineage, chain.isOwn);
     const before = tips.slice(0, PREVIOUS_MAX);
     const joined = joinSettings(lineage, before);
@@ -195,9 +202,14 @@ export async function changeSettings(
       previous: before.map(({ marker }) => marker.address),
     };
     const head = settingsHead(pinned.repository, writer.writer, settings, place, now);
-    // Later, a prune may have deleted what the head is made of, once others have joined that.
-    const deadline = { time: now + half, tooLate };
-    const stored = await putHead(repository, writer, head, recipients, { signal, deadline });
+    deadline = now + half;
+    const stored = await putHead(repository, writer, head, recipients, {
+      signal,
+      beforeMarker: async () => {
+        now = await backend.currentTime(signal ? { signal } : {});
+        if (now > deadline) throw tooLate();
+      },
+    });
     own = { ...stored, head, storedAt: now };
     chain.addOwn(own);
     isMade ||= isChange;
@@ -243,14 +255,13 @@ function settingsChain(repository: Repository, inForce: FoundSettings, options: 
     return found !== undefined && isSettingsHead(found) ? [name, found] : [name];
   };
   return {
-    /** @returns also the store's time before the listing, in milliseconds */
-    async read(): Promise<{ readonly lineage: Lineage<FoundSettings>; readonly now: number }> {
-      const now = await backend.currentTime(signal ? { signal } : {});
+    /** @param now the store's time, in milliseconds */
+    async read(now: number): Promise<Lineage<FoundSettings>> {
       const markers = newestMarkers(backend, chain, now, signal);
       for await (const [name, found] of readHeads(readOne, markers)) known.set(name, found);
       const heads = [...known.values()].filter((found) => found !== undefined);
       const newestFirst = heads.toSorted((a, b) => compareMarkers(a.marker, b.marker));
-      return { lineage: lineageOf(newestFirst), now };
+      return lineageOf(newestFirst);
     },
     addOwn(found: FoundSettings) {
       add(found);
