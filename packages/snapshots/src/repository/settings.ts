@@ -192,7 +192,7 @@ export async function changeSettings(
             : "nothing was changed; try again later"),
       );
     }
-    // What joins others changes nothing by itself, so that it means the same whoever writes it.
+    // A join has no change of its own, so that all owners who join the same heads write the same settings.
     const isChange: boolean = !isMade && tips.length === 1;
     const settings = isChange ? changed(joined, change, now) : joined;
     const generations = before.map(({ marker }) => marker.generation);

@@ -24,20 +24,21 @@ interface Change {
 }
 
 /**
- * What settings that are apart from each other give together: every change that any of them has, whoever
- * joins them and in whatever order. It is written by a head that has all of them before it, a join.
+ * Joins settings that are apart from each other: the result has the changes of all of them, and does not
+ * depend on who joins them or in which order. A head with this result, and with all of them before it, is
+ * called a join.
  *
  * - The grace period is the longest.
  * - Of changes of a rule, those count that no other change of it comes after, and of these the strictest:
  *   the least last generation. A rule that is not there is the strictest for a key, and the least strict
  *   if it closes.
- * - What ends a right of a key ends, at the same generation, also those that it did not know of, unless a head
- *   after it has given them again.
+ * - A revocation also ends those rights of its key that it did not know of, at the same generation, unless a
+ *   later head has given them again.
  *
- * A head changes a rule if it has another last generation than the head before it. A join changes what is
- * stricter in it than what its heads give. So a right that has ended is given again only by a head that comes
- * after the one that ended it, and never by a join. What was before a head is not known if one of the heads
- * before it is gone: it is taken to change all rules.
+ * A head changes a rule if it has another last generation than the head before it. A join changes only rules
+ * that are stricter in it than in the result of its heads. So only a head that comes after the revocation of a
+ * right can give it again, and a join cannot. If a head before another is gone, it is not known what the other
+ * changed: it is taken to change all rules.
  *
  * @param lineage of all settings that count
  * @param tips those to join, at least one, newest first
@@ -131,7 +132,7 @@ function changesIn(
   const lastOf = (key: string, past: ReadonlySet<SettingsHead>): number => {
     const known = changes.get(key)!.filter(({ by }) => past.has(by));
     const newest = known.filter((one) => !known.some((other) => isAfter(other.by, one.by)));
-    // What ends the rights of a key ends this one too, if it is of a head apart, and nobody gave it since.
+    // A revocation of the key by a head apart also ends this right, unless a later head has given it again.
     const ends = (revocations.get(rules.get(key)!.writer) ?? []).filter(
       ({ by }) =>
         past.has(by) &&
