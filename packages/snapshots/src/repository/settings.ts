@@ -219,8 +219,8 @@ export async function changeSettings(
 function tooLate(): StorageError {
   return new StorageError(
     "unavailable",
-    "a change of the settings took longer than half the grace period, and may not be in force: look at them, " +
-      "and change them again",
+    "a change of the settings took longer than half the grace period: it may not be in force, and what other " +
+      "owners changed meanwhile may not be either, such as a revocation. Look at the settings, and change them again",
   );
 }
 

@@ -44,7 +44,8 @@ interface Payload {
  *
  * - A snapshot: itself, the forgetting in force, and a newer snapshot of its chain, or what closed it.
  * - A `part`: itself, and a newer head of its chain, or what closed it.
- * - Settings: themselves and newer ones that no others are apart from; none while some are apart and not joined.
+ * - Settings: themselves and newer ones that no others are apart from; none while there are several tips,
+ *   even if these are joins of the same heads.
  *   What these have changed, and from what, is needed to join them, also by an owner who read them before
  *   another joined them. And if a prune that is killed deleted one of those apart, what came before it would
  *   look like a change that nobody has joined.

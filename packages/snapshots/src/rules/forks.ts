@@ -42,21 +42,19 @@ export function lineageOf<T extends StoredHead>(chain: readonly T[]): Lineage<T>
  * @returns newest first; the newest head of the chain is always among them
  */
 export function tipsOf<T extends StoredHead>(
-  { heads, parentsOf, missingOf }: Lineage<T>,
+  lineage: Lineage<T>,
   always: (head: T) => boolean = () => false,
 ): T[] {
+  const { heads, parentsOf } = lineage;
   const named = new Set(heads.flatMap(parentsOf));
-  const known = knownBefore({ heads, missingOf });
+  const since = clearSince(lineage);
   return heads.filter(
-    (found) => !named.has(found) && (found.head.generation >= known || always(found)),
+    (found) => !named.has(found) && (found.head.generation >= since || always(found)),
   );
 }
 
-/** The generation before which heads are known: one that is gone may have known them, and is older than it. */
-function knownBefore<T extends StoredHead>({
-  heads,
-  missingOf,
-}: Pick<Lineage<T>, "heads" | "missingOf">): number {
+/** The generation since which lineage is clear: a head that is gone may have known any older one. */
+function clearSince<T extends StoredHead>({ heads, missingOf }: Lineage<T>): number {
   /** The least generation of those that name a head that is gone. */
   const namedAt = new Map<Address, number>();
   for (const found of heads) {
@@ -65,35 +63,36 @@ function knownBefore<T extends StoredHead>({
       namedAt.set(gone, Math.min(generation, namedAt.get(gone) ?? generation));
     }
   }
-  let known = -Infinity;
-  for (const generation of namedAt.values()) known = Math.max(known, generation);
-  return known;
+  let since = -Infinity;
+  for (const generation of namedAt.values()) since = Math.max(since, generation);
+  return since;
 }
 
 /**
- * The heads that no other one is apart from: each other one comes before or after them, as far as the heads
- * between are there, as for `tipsOf`.
+ * The heads that no other one is apart from: each other one comes before or after them. Heads older than those
+ * whose lineage is clear are passed over, as by `tipsOf`.
  */
 export function meetingsOf<T extends StoredHead>(lineage: Lineage<T>): ReadonlySet<T> {
   const { parentsOf } = lineage;
-  const known = knownBefore(lineage);
-  const oldestFirst = lineage.heads.filter(({ head }) => head.generation >= known).toReversed();
-  const places = new Map(oldestFirst.map((found, place) => [found, place]));
-  /** The least place, among the heads from one on, of the newest head before each. */
-  const reaches = [Infinity];
-  for (const found of oldestFirst.toReversed()) {
-    const newest = parentsOf(found).reduce(
-      (most, one) => Math.max(most, places.get(one) ?? -1),
-      -1,
-    );
-    reaches.unshift(Math.min(reaches[0]!, newest));
+  const since = clearSince(lineage);
+  const newestFirst = lineage.heads.filter(({ head }) => head.generation >= since);
+  const places = new Map(newestFirst.map((found, place) => [found, place]));
+  // All newer heads come after one if each of them directly follows it, or a head that is newer than it.
+  const withNewer = new Set<T>();
+  /** The greatest place at which one of the newer heads has the newest of those before it. */
+  let reach = 0;
+  for (const [place, found] of newestFirst.entries()) {
+    if (reach <= place) withNewer.add(found);
+    const before = parentsOf(found).map((parent) => places.get(parent) ?? Infinity);
+    reach = Math.max(reach, Math.min(...before));
   }
+  // All older heads come before one if it is the only tip of itself and these.
   const meetings = new Set<T>();
   const tips = new Set<T>();
-  for (const [place, found] of oldestFirst.entries()) {
+  for (const found of newestFirst.toReversed()) {
     for (const parent of parentsOf(found)) tips.delete(parent);
     tips.add(found);
-    if (tips.size === 1 && reaches[place + 1]! >= place) meetings.add(found);
+    if (tips.size === 1 && withNewer.has(found)) meetings.add(found);
   }
   return meetings;
 }

@@ -193,3 +193,21 @@ test("a change that was put off for too long does not undo what others did meanw
   const { settings } = await joined(given);
   expect(settings.rules.map(({ lastGeneration }) => lastGeneration)).toEqual([expect.any(Number)]);
 });
+
+test.each([
+  ["just in time", GRACE / 2, undefined],
+  ["too late", GRACE / 2 + 1, "half the grace period"],
+])("an owner is told of a change whose marker is stored %s", async (_, ms, told) => {
+  const given = await testRepository([webRule]);
+  const slow = wrapBackend(given.backend, {
+    putMarker: (putMarker) => async (name, options) => {
+      given.clock.now += ms;
+      await putMarker(name, options);
+    },
+  });
+  const repository = await given.open(volatileHeadMemory(), slow);
+  const change = revokeWriter(repository, given.recipients, web.writer);
+  const said = await change.then(() => "", String);
+  expect(said).toContain(told ?? "");
+  expect(said === "").toBe(told === undefined);
+});

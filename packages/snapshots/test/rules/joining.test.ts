@@ -5,6 +5,7 @@ import { describe, expect, test } from "bun:test";
 import type { Address } from "@idk/storage";
 import type { Settings } from "../../src/format/records/settings.ts";
 import fc from "fast-check";
+import { meetingsOf } from "../../src/rules/forks.ts";
 import { writerKeyFromSeed } from "../../src/format/keys/writer.ts";
 
 const [web, db] = [2, 3].map((byte) => writerKeyFromSeed(new Uint8Array(32).fill(byte)).writer) as [
@@ -329,6 +330,35 @@ test("no end of a right is undone but by a head that knew of it, however heads a
       expect(areSame(merged.head.settings, joined)).toBe(true);
       const again = it.joined(...tips);
       expect(areSame(it.join(merged, again), joined)).toBe(true);
+    }),
+    { numRuns: 2000 },
+  );
+});
+
+test("heads that no other is apart from are found as by following each head to those before it", () => {
+  const heads = fc.array(fc.array(fc.noBias(fc.nat()), { minLength: 1, maxLength: 2 }), {
+    maxLength: 8,
+  });
+  fc.assert(
+    fc.property(heads, fc.option(fc.nat()), (befores, lost) => {
+      const it = settingsHistory();
+      for (const before of [[], ...befores]) {
+        const { heads: all } = it;
+        const previous = before.map((at) => all[at % all.length]!.marker.address);
+        it.put(START, previous);
+      }
+      // The oldest is pruned before others.
+      if (lost !== null) it.lose(it.heads[0]!);
+      const { parentsOf, missingOf } = it.lineage();
+      const isAfter = (a: SettingsHead, b: SettingsHead): boolean =>
+        parentsOf(a).some((parent) => parent === b || isAfter(parent, b));
+      const naming = it.heads.filter((found) => missingOf(found).length > 0);
+      const since = Math.min(...naming.map(({ head }) => head.generation));
+      const clear = it.heads.filter(({ head }) => naming.length === 0 || head.generation >= since);
+      const expected = clear.filter((one) =>
+        clear.every((other) => other === one || isAfter(one, other) || isAfter(other, one)),
+      );
+      expect(new Set(meetingsOf(it.lineage()))).toEqual(new Set(expected));
     }),
     { numRuns: 2000 },
   );
