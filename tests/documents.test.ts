@@ -24,7 +24,7 @@ const documents = (await Array.fromAsync(new Bun.Glob("**/*.md").scan({ cwd: roo
 
 /**
  * The info strings of each document whose blocks the tests below, readme.test.ts,
- * backup-guide.test.ts or packages/release-documents.test.ts run.
+ * backup-guide.test.ts, live/gateway/guide.test.ts or packages/release-documents.test.ts run.
  */
 const RUN: Readonly<Record<string, readonly string[]>> = {
   "CONTRIBUTING.md": ["ts"],
@@ -33,12 +33,23 @@ const RUN: Readonly<Record<string, readonly string[]>> = {
   "docs/backup.md": ["crontab", "ini", "sh", "sh python", "sh revoke", "xml"],
   "docs/cli.md": ["sh", "sh minio"],
   "docs/configuration.md": ["toml"],
+  "docs/gateway.md": [
+    "sh client",
+    "sh drill",
+    "sh serve",
+    "sh setup",
+    "sh snapshot",
+    "sh write-only",
+    "toml",
+  ],
   "docs/install.md": ["sh verify"],
   "docs/library.md": ["cts", "cts require", "ts"],
   "docs/recipes.md": ["sh", "sh python", "ts browser", "ts server"],
   "docs/releasing.md": ["sh key"],
   "packages/bench/README.md": ["ts"],
   "packages/cli/README.md": ["sh"],
+  "packages/gateway/README.md": ["ts"],
+  "packages/recorder/README.md": ["ts"],
   "packages/snapshots/README.md": ["ts"],
   "packages/storage/README.md": ["ts"],
 };
@@ -208,9 +219,17 @@ describe("programs in documents", () => {
     });
   });
 
+  test("packages/recorder/README.md prints what its comments say", () =>
+    runBlocks("packages/recorder/README.md", "ts"));
+
   test("packages/snapshots/README.md backs up and restores a folder", async () => {
     const result = await runProgram("packages/snapshots/README.md");
     expect(result).toEqual({ stdout: "1 0\n1 0\n", stderr: "", exitCode: 0 });
+  });
+
+  test("packages/gateway/README.md serves an object", async () => {
+    const result = await runProgram("packages/gateway/README.md");
+    expect(result).toEqual({ stdout: "Dear Bob\n", stderr: "", exitCode: 0 });
   });
 
   test("packages/bench/README.md runs a suite", async () => {

@@ -1,8 +1,8 @@
 /**
  * Builds the published command in `dist`: `main.cjs`, which prints the version and the overview,
- * `run.cjs` with all commands, `snapshots.cjs` with the library of snapshots, so that other commands do
- * not load it, `worker.cjs`, `pack-worker.cjs` and `file-worker.cjs` for threads, their bytecode, which
- * saves parsing, the licences of the bundled packages, a bill of materials, and `launcher.cjs`, with which
+ * `run.cjs` with all commands, `snapshots.cjs` with the library of snapshots and `gateway.cjs` with the S3
+ * server, so that other commands do not load them, `worker.cjs`, `pack-worker.cjs`, `file-worker.cjs`,
+ * `digest-worker.cjs` and `sqlite-worker.cjs` for threads, their bytecode, which saves parsing, the licences of the bundled packages, a bill of materials, and `launcher.cjs`, with which
  * Node starts all that on Bun. Native packages, and those that only large files and object stores need,
  * stay outside as dependencies.
  *
@@ -52,6 +52,16 @@ const SEAMS: readonly Seam[] = [
     to: 'require.resolve("./pack-worker.cjs")',
   },
   {
+    file: /\/gateway\/src\/body\/threads\.ts$/u,
+    from: 'new URL("digest-worker.ts", import.meta.url).href',
+    to: 'require.resolve("./digest-worker.cjs")',
+  },
+  {
+    file: /\/catalog\/database\/sqlite\.ts$/u,
+    from: 'new URL("sqlite-worker.ts", import.meta.url).href',
+    to: 'require.resolve("./sqlite-worker.cjs")',
+  },
+  {
     // sodium-native takes ten times as long to find its library as to load it. Do not resolve it from
     // the program's path, which in a thread is that of piscina.
     file: /\/sodium-native\/index\.js$/u,
@@ -69,12 +79,12 @@ const SEAMS: readonly Seam[] = [
   },
 ];
 
-/** Entries of the storage library that the library of snapshots takes from `run.cjs`. */
+/** Entries of the storage library that the other libraries take from `run.cjs`. */
 const SHARED = ["@idk/storage", "@idk/storage/blobs"] as const;
 
 /**
- * Both libraries have to use the same modules, because the secrets of keys are kept in one of them.
- * `run.cjs` gives its own to `snapshots.cjs`, when that is loaded.
+ * All libraries have to use the same modules, because the secrets of keys are kept in one of them.
+ * `run.cjs` gives its own to `snapshots.cjs` and `gateway.cjs`, when they are loaded.
  */
 const GIVING: Seam = {
   file: /\/cli\/src\/run\.ts$/u,
@@ -91,7 +101,7 @@ const TAKING: BunPlugin = {
   setup(builder) {
     builder.onResolve({ filter: /^@idk\/storage(?:\/|$)/u }, ({ path }) => {
       if (SHARED.some((name) => name === path)) return { path, namespace: "shared" };
-      throw new Error(`snapshots.cjs cannot take ${path} from run.cjs: add it to SHARED`);
+      throw new Error(`a library cannot take ${path} from run.cjs: add it to SHARED`);
     });
     builder.onLoad({ filter: /./u, namespace: "shared" }, ({ path }) => ({
       contents: `module.exports = require("./run.cjs").shared("${path}");`,
@@ -102,10 +112,13 @@ const TAKING: BunPlugin = {
 
 /** Module names that stay external, and their names in the bundle, resolved from the script. */
 const OUTSIDE: Readonly<Record<string, string>> = {
+  "@idk/gateway": "./gateway.cjs",
   "@idk/snapshots": "./snapshots.cjs",
+  "./digest-worker.cjs": "./digest-worker.cjs",
   "./file-worker.cjs": "./file-worker.cjs",
   "./pack-worker.cjs": "./pack-worker.cjs",
   "./run.cjs": "./run.cjs",
+  "./sqlite-worker.cjs": "./sqlite-worker.cjs",
   "./worker.cjs": "./worker.cjs",
   "sodium-native/package.json": "sodium-native/package.json",
   "#lz4-native": "lz4-napi",
@@ -146,17 +159,24 @@ try {
       join(root, "packages/storage/src/store/workers/worker.ts"),
       join(root, "packages/snapshots/src/write/packs/pack-worker.ts"),
       join(root, "packages/snapshots/src/restore/threads/file-worker.ts"),
+      join(root, "packages/gateway/src/body/digest-worker.ts"),
+      join(root, "packages/gateway/src/catalog/database/sqlite-worker.ts"),
     ],
     naming: "[name].cjs",
     plugins: [seamsPlugin([...SEAMS, GIVING], OUTSIDE)],
   });
-  const snapshots = await build({
-    ...common,
-    entrypoints: [join(root, "packages/snapshots/src/index.ts")],
-    naming: "snapshots.cjs",
-    plugins: [TAKING, seamsPlugin(SEAMS, OUTSIDE)],
-  });
-  const outputs = [...commands.outputs, ...snapshots.outputs];
+  const libraries = await Promise.all(
+    ["snapshots", "gateway"].map(async (name) =>
+      build({
+        ...common,
+        entrypoints: [join(root, `packages/${name}/src/index.ts`)],
+        naming: `${name}.cjs`,
+        plugins: [TAKING, seamsPlugin(SEAMS, OUTSIDE)],
+      }),
+    ),
+  );
+  const builds = [commands, ...libraries];
+  const outputs = builds.flatMap((built) => built.outputs);
 
   // Bun silently omits bytecode that it cannot generate.
   for (const output of outputs) {
@@ -170,9 +190,7 @@ try {
       throw new Error(`${output.path} contains a path of this machine`);
     }
   }
-  const bundled = packagesOf(
-    [commands, snapshots].flatMap(({ metafile }) => Object.keys(metafile!.inputs)),
-  );
+  const bundled = packagesOf(builds.flatMap(({ metafile }) => Object.keys(metafile!.inputs)));
   await write(join(building, "LICENSES.txt"), await licences(bundled));
   const materials = await billOfMaterials("cli", bundled);
   await write(join(building, "sbom.cdx.json"), `${JSON.stringify(materials, null, 2)}\n`);

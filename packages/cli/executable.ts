@@ -65,6 +65,16 @@ export async function compileExecutable(options: ExecutableOptions): Promise<str
       to: '"pack-worker"',
     },
     {
+      file: /\/gateway\/src\/body\/threads\.ts$/u,
+      from: 'new URL("digest-worker.ts", import.meta.url).href',
+      to: '"digest-worker"',
+    },
+    {
+      file: /\/catalog\/database\/sqlite\.ts$/u,
+      from: 'new URL("sqlite-worker.ts", import.meta.url).href',
+      to: '"sqlite-worker"',
+    },
+    {
       file: /\/piscina\/dist\/index\.js$/u,
       from: "(0, node_path_1.resolve)(__dirname, 'worker.js')",
       to: '(0, node_path_1.join)((0, node_path_1.dirname)(Bun.main), "worker.js")',
@@ -74,6 +84,10 @@ export async function compileExecutable(options: ExecutableOptions): Promise<str
       from: "Promise.resolve(`${filename}`).then(s => __importStar(require(s)))",
       to: `Promise.resolve(filename.endsWith("pack-worker")
         ? require(${quoted(join(root, "packages/snapshots/src/write/packs/pack-worker.ts"))})
+        : filename.endsWith("digest-worker")
+        ? require(${quoted(join(root, "packages/gateway/src/body/digest-worker.ts"))})
+        : filename.endsWith("sqlite-worker")
+        ? require(${quoted(join(root, "packages/gateway/src/catalog/database/sqlite-worker.ts"))})
         : filename.endsWith("file-worker")
         ? require(${quoted(join(root, "packages/snapshots/src/restore/threads/file-worker.ts"))})
         : require(${quoted(join(root, "packages/storage/src/store/workers/worker.ts"))}))`,

@@ -2,7 +2,9 @@
 # machine and in CI, and installs what it needs. Every test runs in exactly one lane; only the tests
 # that depend on the NaCl implementation run in two. Sourced after tools.sh and servers.sh.
 
-LANES=(static storage portable cli bench live whole fuzz reference acceptance)
+. script/lib/programs.sh
+
+LANES=(static storage portable gateway cli bench live whole fuzz reference acceptance)
 
 reports=$cache/reports
 failed=()
@@ -91,13 +93,14 @@ lane_static() {
   side_by_side Types types Lint lint Format format "Dead code" unused Workflows workflows
 }
 
-# The library without its backends, over the native NaCl, and snapshots, with 2,000 schedules of backups
-# and prunes.
+# The library without its backends, over the native NaCl, the recorder, and snapshots, with 2,000 schedules
+# of backups and prunes.
 lane_storage() {
   ensure_python
   step "Programs" ensure_programs rsync
   IDK_TEST_NACL=native IDK_MODEL_SCHEDULES=2000 step "Libraries, native NaCl" bun_tests storage \
-    --path-ignore-patterns "packages/storage/test/backend/**" packages/storage packages/snapshots
+    --path-ignore-patterns "packages/storage/test/backend/**" packages/storage packages/snapshots \
+    packages/recorder
 }
 
 # The tests that depend on which NaCl seals and opens, once more over the one in JavaScript. Tests that no
@@ -111,6 +114,16 @@ lane_portable() {
     --path-ignore-patterns "packages/storage/test/store/write/{compression,many-tiny,metadata}.test.ts" \
     --path-ignore-patterns "packages/storage/test/store/write/{possession,put-report,server-checksums}.test.ts" \
     packages/storage/test/{store,known-answers.test.ts,vectors.test.ts} packages/storage/test/reference
+}
+
+# The gateway over its catalogs and stores, and with the clients, faults and attacks that it has to bear.
+lane_gateway() {
+  ensure_python
+  build_once
+  step "Servers" start_servers minio versitygw toxiproxy postgres
+  step "S3 clients" ensure_s3_clients
+  step "Programs" ensure_programs curl openssl haproxy
+  step "Gateway" bun_tests gateway packages/gateway ./tests/live/gateway
 }
 
 # The command as it is published; `bun test packages/cli` by itself runs its sources.
@@ -132,7 +145,8 @@ lane_live() {
   ensure_python
   build_once
   step "Servers" start_servers
-  processes=4 step "Backends and live servers" bun_tests live packages/storage/test/backend ./tests/live
+  processes=4 step "Backends and live servers" bun_tests live \
+    --path-ignore-patterns "tests/live/gateway/**" packages/storage/test/backend ./tests/live
 }
 
 # What joins the packages: documents, examples, tarballs, runtimes, a browser.
@@ -172,6 +186,7 @@ lane_fuzz_and_reference() {
 # Measures once, so nothing runs beside it. Its report and pages are benchmarks.json, .html and .md beside
 # the reports of the tests. IDK_BENCH_STRICT=1 also fails what noise leaves open, apart from elapsed time.
 lane_acceptance() {
+  ensure_python
   step "Servers" start_servers
   step "Acceptance of the benchmarks" bun test --only-failures --timeout 120000 \
     --reporter=junit --reporter-outfile="$reports/acceptance.xml" ./tests/benchmarks

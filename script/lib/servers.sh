@@ -1,16 +1,17 @@
 # Starts and stops the servers for tests: MinIO, versitygw (a second S3 server that behaves differently
-# in details) and toxiproxy (a proxy that injects network faults). Source it after tools.sh.
+# in details), toxiproxy (a proxy that injects network faults) and PostgreSQL. Source it after tools.sh.
 #
 # A running server has a folder below .cache/servers:
 #   owner   PID of the process it runs for; absent if it runs until it is stopped
 #   pid     PID of the server, or `container`, the ID of its container
 #   data    path of its data, in the system's temporary folder
+#   signal  what stops it, if that is not TERM
 #   env     shell assignments for its clients
 #   log     its output
 #
 # The tests get the addresses in IDK_TEST_MINIO and IDK_TEST_VERSITYGW, as
-# http://access:secret@host:port with access and secret percent-encoded, and in IDK_TEST_TOXIPROXY,
-# the URL of its API.
+# http://access:secret@host:port with access and secret percent-encoded, in IDK_TEST_TOXIPROXY, the URL
+# of its API, and in IDK_TEST_POSTGRES, the URL of a database whose user may create others.
 
 servers=$cache/servers
 go_bin=$cache/go/bin
@@ -117,8 +118,9 @@ find_server() {
   printf '%s\n' "$go_bin/$name"
 }
 
-# Starts a server in the background and waits until its health path responds. The port is appended to
-# the command. Usage: launch DIR HEALTH_PATH COMMAND…
+# Starts a server in the background and waits until its health path responds, or, if $probe names a
+# function, until that succeeds. The port is appended to the command.
+# Usage: [probe=FUNCTION] launch DIR HEALTH_PATH COMMAND…
 launch() {
   local dir=$1 health=$2 pid deadline
   shift 2
@@ -130,7 +132,7 @@ launch() {
     printf '%s\n' "$pid" >"$dir/pid"
     deadline=$((SECONDS + 60))
     while kill -0 "$pid" 2>/dev/null && [ "$SECONDS" -lt "$deadline" ]; do
-      if responds 127.0.0.1 "$port" "$health"; then
+      if "${probe:-responds}" 127.0.0.1 "$port" "$health"; then
         # The response may come from another process that has the port while ours fails to bind it.
         sleep 0.2
         kill -0 "$pid" 2>/dev/null && return
@@ -258,10 +260,63 @@ launch_toxiproxy() {
   printf 'export IDK_TEST_TOXIPROXY=http://127.0.0.1:%s\n' "$port" >"$dir/env"
 }
 
+# The folder of PostgreSQL's programs: the newest of Debian's, which are not on the PATH, or the one that
+# `initdb` on the PATH comes from.
+find_postgres() {
+  local folder
+  for folder in $(ls -d /usr/lib/postgresql/*/bin 2>/dev/null | sort -rV) \
+    "$(dirname "$(readlink -f "$(command -v initdb || echo none)")")"; do
+    if [ -x "$folder/initdb" ] && [ -x "$folder/postgres" ] && [ -x "$folder/pg_isready" ]; then
+      printf %s "$folder"
+      return
+    fi
+  done
+  return 1
+}
+
+# PostgreSQL refuses to run as root, so root runs it as the user that its package made.
+# Replaces the shell, so call it in a subshell.
+as_postgres() {
+  cd "$data"
+  [ "$(id -u)" != 0 ] || set -- setpriv --reuid=postgres --regid=postgres --clear-groups "$@"
+  exec "$@"
+}
+
+postgres_command() {
+  as_postgres "$binaries/postgres" -D "$data/cluster" -p "$1" -c listen_addresses=127.0.0.1 \
+    -c unix_socket_directories= -c log_min_messages=fatal
+}
+
+postgres_responds() {
+  "$binaries/pg_isready" --quiet --host "$1" --port "$2"
+}
+
+launch_postgres() {
+  local dir=$1 binaries data secret port probe=postgres_responds
+  if ! binaries=$(find_postgres); then
+    # In a subshell, because `fail` exits.
+    (install_debian postgresql) || return
+    binaries=$(find_postgres) || return
+  fi
+  data=$(new_data_dir "$dir")
+  secret=$(random_hex 20)
+  # It ends sessions at INT; at TERM it would wait for them.
+  echo INT >"$dir/signal"
+  printf '%s\n' "$secret" >"$data/secret"
+  [ "$(id -u)" != 0 ] || chown -R postgres: "$data"
+  (as_postgres "$binaries/initdb" --pgdata="$data/cluster" --username=idk --encoding=UTF8 --no-locale --no-sync \
+    --auth=scram-sha-256 --pwfile="$data/secret") >"$dir/log" 2>&1 || {
+    warn "initdb failed: $(tail -n 5 "$dir/log")"
+    return 1
+  }
+  launch "$dir" - postgres_command || return
+  printf 'export IDK_TEST_POSTGRES=postgres://idk:%s@127.0.0.1:%s/postgres\n' "$secret" "$port" >"$dir/env"
+}
+
 # Whether a recorded PID is still a server and has not been reused by another process.
 is_server() {
   case $(tr '\0' ' ' 2>/dev/null <"/proc/$1/cmdline" || ps -p "$1" -o args= 2>/dev/null) in
-    *minio* | *versitygw* | *toxiproxy*) return 0 ;;
+    *minio* | *versitygw* | *toxiproxy* | *postgres*) return 0 ;;
     *) return 1 ;;
   esac
 }
@@ -284,7 +339,7 @@ stop_server() {
   if [ -s "$dir/pid" ]; then
     pid=$(cat "$dir/pid")
     if is_server "$pid"; then
-      kill "$pid" 2>/dev/null || true
+      kill -s "$(cat "$dir/signal" 2>/dev/null || echo TERM)" "$pid" 2>/dev/null || true
       while is_alive "$pid" && [ "$waited" -lt 50 ]; do
         sleep 0.1
         waited=$((waited + 1))
@@ -360,9 +415,11 @@ started=()
 trap 'for dir in ${started[@]+"${started[@]}"}; do stop_server "$dir"; done' EXIT
 
 # Starts the servers that the environment does not name. They are stopped when this script exits.
+# Usage: start_servers [NAME…], by default the S3 servers and the proxy
 start_servers() {
   local name variable dir missing=0
-  for name in minio versitygw toxiproxy; do
+  [ $# -gt 0 ] || set -- minio versitygw toxiproxy
+  for name in "$@"; do
     variable=IDK_TEST_$(tr '[:lower:]' '[:upper:]' <<<"$name")
     [ -z "${!variable:-}" ] || continue
     dir=$servers/$name-$$
@@ -377,6 +434,6 @@ start_servers() {
     fi
   done
   # Tests that kill a server need an executable, even if the shared server runs elsewhere.
-  [ -z "${CI:-}" ] || find_server minio "$MINIO_MODULE" >/dev/null || missing=1
+  [[ -z ${CI:-} || " $* " != *" minio "* ]] || find_server minio "$MINIO_MODULE" >/dev/null || missing=1
   return $missing
 }

@@ -17,7 +17,7 @@ import { ROOT, bench, readReport } from "./bench.ts";
 import { describe, expect, test } from "bun:test";
 import { mkdir, rm } from "node:fs/promises";
 import { ListObjectVersionsCommand } from "@aws-sdk/client-s3";
-import { ensureMinio } from "./server.ts";
+import { ensureMinio, ensurePython } from "./server.ts";
 import { join } from "node:path";
 
 const REPORTS = join(ROOT, ".cache/reports");
@@ -32,6 +32,7 @@ const ci = Boolean(process.env["CI"]);
 
 await mkdir(REPORTS, { recursive: true });
 await rm(JSON_FILE, { force: true });
+await ensurePython();
 const bucket = (await ensureMinio()) ? await newBucket(minioServer()) : undefined;
 const left: string[] = [];
 const run = await bench([
@@ -184,6 +185,24 @@ const CHECKS: Readonly<Record<string, Checks>> = {
         expect(bytes).toBeGreaterThan(0);
         expect(bytes).toBeLessThan(find(name).bytesPerOperation!);
       }
+    },
+  },
+  gateway: {
+    "compares every operation with the store itself": (_, find) => {
+      for (const who of ["gateway", "direct"]) {
+        for (const what of ["up, 10 MB", "down, 10 MB"]) {
+          const [way, size] = what.split(", ");
+          expect(find(`${way}, ${who} ${size}`).samples.length).toBeGreaterThanOrEqual(5);
+        }
+        for (const what of ["put", "get", "head", "head one by one", "list"]) {
+          expect(find(`${what}, ${who}`).samples.length).toBeGreaterThanOrEqual(5);
+        }
+      }
+    },
+    "counts requests to the store": ({ counters }) => {
+      const requests = new Map(counters.map(({ name, value }) => [name, value]));
+      const of = (what: string) => requests.get(`${what}: requests`);
+      expect(["GET of 1 MiB", "HEAD", "LIST"].map(of)).toEqual([1, 0, 0]);
     },
   },
   scaling: {

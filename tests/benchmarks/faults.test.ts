@@ -5,7 +5,7 @@
 import { type PlantedCopy, ok, patchFile, plantedCopy } from "./planted.ts";
 import { ROOT, bench, readReport } from "./bench.ts";
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { ensureMinio } from "./server.ts";
+import { ensureMinio, ensurePython } from "./server.ts";
 import { join } from "node:path";
 import { rm } from "node:fs/promises";
 import { problemsOf } from "@idk/bench";
@@ -31,6 +31,7 @@ const COUNTERS = ["counters"];
 const SSE = ["sse-overhead"];
 const THREADS = ["serial-bound"];
 const SNAPSHOTS = ["snapshots"];
+const GATEWAY = ["gateway", "--size", "10MB"];
 
 const FAULTS: readonly Fault[] = [
   {
@@ -208,6 +209,18 @@ const FAULTS: readonly Fault[] = [
     red: [/: nothing changed: .*time .* missed/],
   },
   {
+    title: "a gateway that reads each small object twice",
+    patches: ["gateway-gets-twice"],
+    run: GATEWAY,
+    red: [/: GET of 1 MiB: requests to the store missed: 2, /],
+  },
+  {
+    title: "50 ms more in each PUT to a gateway",
+    patches: ["gateway-put-50-ms"],
+    run: GATEWAY,
+    red: [/: 4 KiB PUT: rate to that of the store itself missed/],
+  },
+  {
     title: "a deep verify that reads one chunk",
     patches: ["verify-reads-one-chunk"],
     run: THREADS,
@@ -252,6 +265,7 @@ slow("planted", () => {
   let copy: PlantedCopy;
   beforeAll(async () => {
     if (!(await ensureMinio())) throw new Error("there is no MinIO to measure with");
+    if (!(await ensurePython())) throw new Error("there is no Python with boto3");
     copy = await plantedCopy();
   });
   afterAll(() => copy?.[Symbol.asyncDispose]());

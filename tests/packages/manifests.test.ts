@@ -11,7 +11,9 @@ type Manifest = Partial<Record<(typeof FIELDS)[number] | "peerDependencies", Ver
 const MANIFESTS = [
   "package.json",
   "examples/package.json",
-  ...["bench", "cli", "snapshots", "storage"].map((name) => `packages/${name}/package.json`),
+  ...["bench", "cli", "recorder", "snapshots", "storage"].map(
+    (name) => `packages/${name}/package.json`,
+  ),
 ];
 
 // Package managers that install one package by its path do not see the workspace, so each manifest has

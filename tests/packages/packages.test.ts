@@ -94,24 +94,28 @@ describe.each(PACKAGES)("the package %s", (name) => {
   });
 });
 
+const SCRIPTS = [
+  "digest-worker.cjs",
+  "file-worker.cjs",
+  "gateway.cjs",
+  "main.cjs",
+  "pack-worker.cjs",
+  "run.cjs",
+  "snapshots.cjs",
+  "sqlite-worker.cjs",
+  "worker.cjs",
+];
+
 test("the command contains its scripts and their bytecode", async () => {
   const listed = await ok(["tar", "-tzf", tarballs.cli], folder);
-  const scripts = [
-    "file-worker.cjs",
-    "main.cjs",
-    "pack-worker.cjs",
-    "run.cjs",
-    "snapshots.cjs",
-    "worker.cjs",
-  ];
   expect(listed.match(/(?<=^package\/dist\/).+$/gmu)?.toSorted()).toEqual(
     [
       "LICENSES.txt",
       "sbom.cdx.json",
       "empty",
       "launcher.cjs",
-      ...scripts,
-      ...scripts.map((name) => `${name}.jsc`),
+      ...SCRIPTS,
+      ...SCRIPTS.map((name) => `${name}.jsc`),
     ].toSorted(),
   );
 });
@@ -119,15 +123,7 @@ test("the command contains its scripts and their bytecode", async () => {
 test("the command declares what its bundle loads and includes the licences of what it bundles", async () => {
   const at = (name: string) => ["tar", "-xzOf", tarballs.cli, `package/${name}`];
   const loaded = new Set<string>();
-  const scripts = [
-    "file-worker.cjs",
-    "main.cjs",
-    "pack-worker.cjs",
-    "run.cjs",
-    "snapshots.cjs",
-    "worker.cjs",
-  ];
-  for (const name of scripts) {
+  for (const name of SCRIPTS) {
     const script = await ok(at(`dist/${name}`), folder);
     for (const [, specifier = ""] of script.matchAll(
       /\b(?:require(?:\.resolve)?|import)\("([^"]+)"\)/gu,

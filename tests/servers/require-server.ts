@@ -4,6 +4,7 @@ const SERVERS = {
   minio: { title: "MinIO", variable: "IDK_TEST_MINIO" },
   versitygw: { title: "versitygw", variable: "IDK_TEST_VERSITYGW" },
   toxiproxy: { title: "toxiproxy", variable: "IDK_TEST_TOXIPROXY" },
+  postgres: { title: "PostgreSQL", variable: "IDK_TEST_POSTGRES" },
 } as const;
 
 export type ServerName = keyof typeof SERVERS;

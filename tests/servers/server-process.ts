@@ -15,8 +15,16 @@ export interface ServerProcess extends S3Server {
   start(): Promise<void>;
   /** Sends SIGKILL, so that the server cannot finish anything. */
   kill(): Promise<void>;
+  /** Stops the process: connections stay open, and nothing is answered. */
+  pause(): void;
+  resume(): void;
   /** Kills it and deletes its data. */
   remove(): Promise<void>;
+}
+
+/** The folder of a server's state, for its process and port. */
+export function serverState(port: number): string {
+  return join(cache, "servers", `own-${process.pid}-${port}`);
 }
 
 /** The servers whose executable is installed: MinIO may be available only in Docker. */
@@ -65,7 +73,7 @@ export async function startServer(
   const health = { minio: "/minio/health/cluster", versitygw: "/health" }[kind];
 
   // The state that script/lib/servers.sh keeps, so that the next run stops the servers of a killed one.
-  const state = join(cache, "servers", `own-${process.pid}-${port}`);
+  const state = serverState(port);
   await mkdir(state, { recursive: true });
   await writeFile(join(state, "owner"), `${process.pid}\n`);
   if (data === undefined) await writeFile(join(state, "data"), `${folder}\n`);
@@ -98,6 +106,8 @@ export async function startServer(
       child?.kill("SIGKILL");
       await child?.exited;
     },
+    pause: () => child?.kill("SIGSTOP"),
+    resume: () => child?.kill("SIGCONT"),
     async remove() {
       await server.kill();
       await rm(state, { recursive: true, force: true });
@@ -123,7 +133,8 @@ const tlsOptions: Record<ServerProcess["kind"], (certificate: string) => string[
   ],
 };
 
-function executable(kind: ServerProcess["kind"]): string | undefined {
+/** The path of an installed server, or undefined. */
+export function executable(kind: ServerProcess["kind"]): string | undefined {
   const built = join(cache, "go/bin", kind);
   return existsSync(built) ? built : (Bun.which(kind) ?? undefined);
 }
@@ -146,7 +157,7 @@ async function untilHealthy(child: Subprocess, url: string): Promise<void> {
  * A free port on the loopback interface, below the ephemeral range: while the server is down, a
  * client that retries must not be assigned the server's port for its outgoing connection.
  */
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
   for (;;) {
     const port = 20_000 + Math.floor(Math.random() * 12_000);
     const probe = createServer();

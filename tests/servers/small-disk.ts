@@ -13,6 +13,8 @@ const MOUNT = new RegExp(`^${SOURCE} (\\S*/${FOLDER}(\\d+)-\\S+) tmpfs `, "gmu")
 export interface SmallDisk extends AsyncDisposable {
   readonly folder: string;
   makeReadOnly(): void;
+  /** Gives it another size, in megabytes. */
+  resize(megabytes: number): void;
 }
 
 /** Mounts a new tmpfs. Throws with the reason if that is not possible. */
@@ -30,6 +32,7 @@ export async function smallDisk(megabytes: number): Promise<SmallDisk> {
   return {
     folder,
     makeReadOnly: () => run("mount", "-o", "remount,ro", folder),
+    resize: (size) => run("mount", "-o", `remount,size=${size}m`, folder),
     [Symbol.asyncDispose]: () => remove(folder),
   };
 }

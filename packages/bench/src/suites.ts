@@ -1,5 +1,6 @@
 import type { Suite } from "./suite.ts";
 import { missingPeers } from "./suites/command/peer-programs.ts";
+import { missingPython } from "./suites/gateway/python.ts";
 
 /** By name. The code of a suite is loaded when it runs, so that `--list` loads none of it. */
 const byName: Readonly<Record<string, Omit<Suite, "name">>> = {
@@ -113,11 +114,29 @@ const byName: Readonly<Record<string, Omit<Suite, "name">>> = {
     run: async (context) =>
       (await import("./suites/object-store/streaming.ts")).streamingThroughput(context),
   },
+  recorder: {
+    title: "CPU time and latency of a server that records what it answers",
+    slow: true,
+    run: async (context) => (await import("./suites/recorder/recorder.ts")).recorder(context),
+  },
   snapshots: {
     title: "Backups of many small files: requests, bytes, and time against the least work",
     needsObjectStore: true,
     options: [{ name: "files", kind: "number", description: "number of files of 4 KiB" }],
     run: async (context) => (await import("./suites/snapshots/snapshots.ts")).snapshots(context),
+  },
+  gateway: {
+    title: "The S3 gateway beside its store: boto3, small requests, listings, memory",
+    needsObjectStore: true,
+    missing: missingPython,
+    run: async (context) => (await import("./suites/gateway/gateway.ts")).gateway(context),
+  },
+  "gateway-scale": {
+    title: "The S3 gateway with larger contents, more keys and longer streams",
+    needsObjectStore: true,
+    slow: true,
+    missing: missingPython,
+    run: async (context) => (await import("./suites/gateway/gateway.ts")).gatewayScale(context),
   },
   "many-small": {
     title: "Many objects of 4 KiB: folders, and an object store beside bare requests",

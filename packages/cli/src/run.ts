@@ -1,15 +1,16 @@
 import { runProgram } from "./command-line/program.ts";
-import { Interruption, reportOf, stackOf } from "./errors/failures.ts";
+import { Interruption, messageOf, reportOf, stackOf } from "./errors/failures.ts";
 import type { Environment } from "./invocation.ts";
 import { createOutput } from "./output/output.ts";
 import { createScreen } from "./output/screen.ts";
 import { toJson } from "./output/text.ts";
+import type { Session } from "./session.ts";
 
 /** Runs one command line. Resolves with the exit code when all output is written. */
 export async function run(args: readonly string[], env: Environment): Promise<number> {
   const screen = createScreen();
   const out = createOutput({ json: wantsJson(args), screen });
-  const signal = abortOnSignals();
+  const { signal, onHangup, keepRunning, isServing, stop } = abortOnSignals();
   const debug = env["IDK_DEBUG"] === "1";
 
   const fail = async (reason: unknown): Promise<number> => {
@@ -25,18 +26,28 @@ export async function run(args: readonly string[], env: Environment): Promise<nu
   };
 
   // Errors outside of awaited calls are reported in the same way, without a stack trace.
-  for (const event of ["uncaughtException", "unhandledRejection"] as const) {
-    process.on(event, (error: unknown) => {
+  let fatal: { readonly error: unknown } | undefined;
+  process.on("unhandledRejection", (error: unknown) => {
+    // Whoever is served has nothing to do with it.
+    if (isServing()) void out.fault(`idk: warning: internal error: ${messageOf(error)}`);
+    else void exitAfter(fail(error));
+  });
+  process.on("uncaughtException", (error: unknown) => {
+    if (!isServing() || fatal !== undefined) {
       void exitAfter(fail(error));
-    });
-  }
+      return;
+    }
+    fatal = { error };
+    void out.fault(`idk: internal error: ${messageOf(error)}`);
+    stop(error);
+  });
 
   try {
-    await runProgram(args, env, { out, signal, screen });
+    await runProgram(args, env, { out, signal, screen, onHangup, keepRunning });
     await out.flush();
-    return 0;
+    return fatal === undefined ? 0 : await fail(fatal.error);
   } catch (error) {
-    return await fail(error);
+    return await fail(fatal?.error ?? error);
   }
 }
 
@@ -55,15 +66,37 @@ const SIGNALS = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const;
 /** Milliseconds for a command to clean up. Opening a pipe can block for ever. */
 const GRACE = 5000;
 
+interface Signals extends Pick<Session, "signal" | "onHangup" | "keepRunning"> {
+  readonly isServing: () => boolean;
+  /** Lets the command clean up, as the first signal does. */
+  readonly stop: (reason: unknown) => void;
+}
+
 /** The first signal lets the command clean up; the second ends the process. */
-function abortOnSignals(): AbortSignal {
+function abortOnSignals(): Signals {
   const controller = new AbortController();
+  let reload: (() => Promise<void>) | undefined;
+  let isServing = false;
   for (const [name, exitCode] of Object.entries(SIGNALS)) {
     process.on(name, () => {
+      if (name === "SIGHUP" && reload !== undefined) {
+        void reload();
+        return;
+      }
       if (controller.signal.aborted) process.exit(exitCode);
       controller.abort(new Interruption(exitCode));
-      setTimeout(() => process.exit(exitCode), GRACE).unref();
+      if (!isServing) setTimeout(() => process.exit(exitCode), GRACE).unref();
     });
   }
-  return controller.signal;
+  return {
+    signal: controller.signal,
+    onHangup(given) {
+      reload = given;
+    },
+    keepRunning() {
+      isServing = true;
+    },
+    isServing: () => isServing,
+    stop: (reason) => controller.abort(reason),
+  };
 }

@@ -48,9 +48,24 @@ export function resetPeakRss(): boolean {
  * below it (getrusage(2), proc_pid_status(5): VmHWM).
  */
 export function peakRss(): number {
-  const status = existsSync(STATUS) ? readFileSync(STATUS, "utf8") : "";
+  return highWaterMark(STATUS) ?? 1024 * process.resourceUsage().maxRSS;
+}
+
+/**
+ * Peak resident memory of another process in bytes since it started; where the system does not tell, what it
+ * has now, a lower bound.
+ */
+export function peakRssOf(pid: number): number {
+  const peak = highWaterMark(`/proc/${pid}/status`);
+  if (peak !== undefined) return peak;
+  const { stdout } = Bun.spawnSync(["ps", "-o", "rss=", "-p", String(pid)]);
+  return 1024 * Number(stdout.toString());
+}
+
+function highWaterMark(file: string): number | undefined {
+  const status = existsSync(file) ? readFileSync(file, "utf8") : "";
   const [, kibibytes] = /^VmHWM:\s*(\d+) kB$/mu.exec(status) ?? [];
-  return 1024 * (kibibytes === undefined ? process.resourceUsage().maxRSS : Number(kibibytes));
+  return kibibytes === undefined ? undefined : 1024 * Number(kibibytes);
 }
 
 /**

@@ -10,15 +10,14 @@ import { SAMPLES_LEAST } from "./targets.ts";
 export interface Sampling extends Rounds {
   /** Seed of the confidence intervals, by default 1. */
   readonly seed?: number | undefined;
+  /** While a target is inconclusive, rounds are added until there are this many times as many. By default 3. */
+  readonly budget?: number | undefined;
 }
 
 export interface Sampled {
   readonly measurements: readonly Measurement[];
   readonly targets: readonly Target[];
 }
-
-/** While a target is inconclusive, rounds are added until there are this many times as many. */
-const BUDGET = 3;
 
 /** Something that measures itself, such as another process, and may take several samples at once. */
 export interface Lane {
@@ -29,15 +28,15 @@ export interface Lane {
 }
 
 /**
- * Interleaves lanes. While a target is inconclusive, adds half as many rounds, up to three times as many,
- * unless even those are too few samples for a verdict.
+ * Interleaves lanes. While a target is inconclusive, adds half as many rounds, up to the budget, unless even
+ * those are too few samples for a verdict.
  *
  * @param targetsOf computes targets from the measurements so far
  * @throws whatever a lane throws
  */
 export async function sampleLanes(
   lanes: readonly Lane[],
-  { rounds, warmups = 1, seed = 1, signal }: Sampling,
+  { rounds, budget = 3, warmups = 1, seed = 1, signal }: Sampling,
   targetsOf: (of: Lookup) => readonly Target[] = () => [],
 ): Promise<Sampled> {
   const taken = lanes.map((lane) => ({ lane, columns: lane.labels.map((): Sample[] => []) }));
@@ -55,7 +54,7 @@ export async function sampleLanes(
     );
     const targets = targetsOf(lookup(measurements));
     const open = targets.some(({ verdict }) => verdict === "inconclusive");
-    const most = BUDGET * rounds;
+    const most = budget * rounds;
     if (!open || all >= most || most < SAMPLES_LEAST) return { measurements, targets };
   }
 }

@@ -10,9 +10,20 @@ export interface BareS3 {
   get(name: string, buffer: Uint8Array): Promise<number>;
   /** The response headers of a HEAD request. */
   head(name: string): Promise<Headers>;
+  /** The names of at most 1,000 objects behind one, in the order of the server. */
+  list(after: string): Promise<string[]>;
+  /** The path and the signed headers of a request for an object, whose body is not signed. */
+  sign(method: "GET" | "PUT", name: string): Signed;
   createBucket(): Promise<void>;
   /** The bucket must be empty. */
   deleteBucket(): Promise<void>;
+}
+
+/** What a request has before its body. */
+export interface Signed {
+  readonly path: string;
+  /** Without `host`. */
+  readonly headers: Readonly<Record<string, string>>;
 }
 
 const EMPTY = createHash("sha256").digest("hex");
@@ -41,8 +52,13 @@ export function bareS3(
   const pathOf = (name: string): string =>
     `/${bucket}/${encodeURIComponent(prefix + name).replaceAll("%2F", "/")}`;
 
-  /** AWS Signature Version 4 for an encoded path without a query. */
-  const headersFor = (method: string, path: string, payload: string): Record<string, string> => {
+  /** AWS Signature Version 4 for an encoded path and query. */
+  const headersFor = (
+    method: string,
+    path: string,
+    payload: string,
+    query = "",
+  ): Record<string, string> => {
     const now = new Date().toISOString().replaceAll(/[-:]|\.\d+/gu, "");
     const headers = {
       ...(checksums &&
@@ -56,7 +72,7 @@ export function bareS3(
     const signed = Object.entries({ host, ...headers });
     const names = signed.map(([name]) => name).join(";");
     const values = signed.map(([name, value]) => `${name}:${value}\n`).join("");
-    const request = [method, path, "", values, names, payload].join("\n");
+    const request = [method, path, query, values, names, payload].join("\n");
     const digest = createHash("sha256").update(request).digest("hex");
     const scope = [now.slice(0, 8), region, "s3", "aws4_request"];
     const key = scope.reduce<string | Buffer>(hmac, `AWS4${secretAccessKey}`);
@@ -72,10 +88,12 @@ export function bareS3(
     path: string,
     body?: Uint8Array<ArrayBuffer>,
     sha256: string = EMPTY,
+    query = "",
   ): Promise<Response> => {
+    const url = endpoint + path + (query && `?${query}`);
     for (let attempt = 1; ; attempt++) {
-      const headers = headersFor(method, path, sha256);
-      const response = await fetch(endpoint + path, { method, headers, ...(body && { body }) });
+      const headers = headersFor(method, path, sha256, query);
+      const response = await fetch(url, { method, headers, ...(body && { body }) });
       if (response.ok) return response;
       const text = await response.text();
       if (attempt === attempts || response.status !== 503) {
@@ -100,6 +118,21 @@ export function bareS3(
       return length;
     },
     head: async (name) => (await send("HEAD", pathOf(name))).headers,
+    async list(after) {
+      const given = { "list-type": "2", prefix, "start-after": prefix + after };
+      const query = Object.entries(given)
+        .map(([name, value]) => `${name}=${encodeURIComponent(value)}`)
+        .join("&");
+      const text = await (await send("GET", `/${bucket}`, undefined, EMPTY, query)).text();
+      // The names of suites have nothing that XML writes in another way.
+      return Array.from(text.matchAll(/<Key>([^<]*)<\/Key>/gu), ([, key]) =>
+        key!.slice(prefix.length),
+      );
+    },
+    sign(method, name) {
+      const path = pathOf(name);
+      return { path, headers: headersFor(method, path, "UNSIGNED-PAYLOAD") };
+    },
     createBucket: () => sendAndDrain("PUT", `/${bucket}`),
     deleteBucket: () => sendAndDrain("DELETE", `/${bucket}`),
   };

@@ -91,14 +91,32 @@ const DELETES_AT_ONCE = 16;
 export async function clearAll(access: ObjectStoreAccess): Promise<number> {
   const backend = openBackend(access);
   try {
-    const names: string[] = [];
-    for await (const { name } of backend.list("")) names.push(name);
-    await inLanes(names, DELETES_AT_ONCE, (name) => backend.delete(name));
     const markers: string[] = [];
     for await (const { name } of backend.listMarkers?.("") ?? []) markers.push(name);
     await inLanes(markers, DELETES_AT_ONCE, (name) => backend.deleteMarker!(name));
-    return names.length + markers.length;
+    return markers.length + (await deleteBlobs(backend));
   } finally {
     await backend.close?.();
   }
+}
+
+/**
+ * Deletes all blobs below the prefix, and leaves markers.
+ *
+ * @returns their number
+ */
+export async function clearBlobs(access: ObjectStoreAccess): Promise<number> {
+  const backend = openBackend(access);
+  try {
+    return await deleteBlobs(backend);
+  } finally {
+    await backend.close?.();
+  }
+}
+
+async function deleteBlobs(backend: Backend): Promise<number> {
+  const names: string[] = [];
+  for await (const { name } of backend.list("")) names.push(name);
+  await inLanes(names, DELETES_AT_ONCE, (name) => backend.delete(name));
+  return names.length;
 }

@@ -192,10 +192,13 @@ test("a lane takes a sample of each of its parts, without the warm-up", async ()
   expect(targets).toHaveLength(1);
 });
 
-test("noise adds rounds up to three times as many, clear results none", async () => {
+test("noise adds rounds up to three times as many or by its budget, clear results none", async () => {
   const noisy = await sampleLanes([lane((round) => (round % 2 ? 0.5 : 4))], { rounds: 4 }, most2);
   expect(noisy.targets[0]!.verdict).toBe("inconclusive");
   expect(noisy.measurements[0]!.samples).toHaveLength(12);
+  const limits = { rounds: 4, budget: 1.5 };
+  const limited = await sampleLanes([lane((round) => (round % 2 ? 0.5 : 4))], limits, most2);
+  expect(limited.measurements[0]!.samples).toHaveLength(6);
   const clear = await sampleLanes([lane(() => 1)], { rounds: 5 }, most2);
   expect(clear.targets[0]!.verdict).toBe("met");
   expect(clear.measurements[0]!.samples).toHaveLength(5);

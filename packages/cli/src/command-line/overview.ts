@@ -5,7 +5,7 @@
 
 export const OVERVIEW = `Usage: idk COMMAND [OPTIONS]        encrypted backups, content-addressed storage
 
-  init       set up an identity, a store and the configuration: start here
+  init       start here: keys and a store   doctor      diagnose problems
   backup     back up folders                restore     restore a snapshot
   snapshots  list snapshots                 status      what a backup would do
   ls         list a snapshot, or the store  cat         print one of its files
@@ -18,9 +18,10 @@ export const OVERVIEW = `Usage: idk COMMAND [OPTIONS]        encrypted backups, 
   share      grant a recipient access       rewrap      change its recipients
   rm         remove a blob, or a tree       verify      check blobs, or content
   copy       copy blobs between stores      store       init or check a store
+  serve      serve a store as S3            gateway     check what it stored
   keygen     create an identity             recipient   print its public key
-  config     show the effective settings    doctor      diagnose problems
-  bench      measure performance            completion  for bash, zsh, fish
+  bench      measure performance            recorder    read HTTP recordings
+  config     show the effective settings    completion  for bash, zsh, fish
 
 Global:   --store NAME|DIR|URL  --json  --quiet  --no-progress  --config FILE
 More:     idk COMMAND --help    idk help stores|environment|exit-codes|all|man
@@ -58,6 +59,8 @@ export const ENVIRONMENT = `Environment:
   IDK_IDENTITY_COMMAND  a command that prints the identity
   IDK_PASSPHRASE        passphrase of identity files, instead of a prompt
   IDK_RECIPIENTS        recipients or recipients files, as -r and -R
+  IDK_CATALOG           catalog of a gateway, as --catalog
+  IDK_CREDENTIALS       access keys of a gateway, as --credentials
   IDK_COMPRESS          compression used by put and backup, as --compress
   IDK_WORKERS           number of threads, as --workers
   IDK_RETRY_SECONDS     how long to retry failing requests (default: 60)

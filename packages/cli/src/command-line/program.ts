@@ -11,9 +11,11 @@ import { versionLine } from "../version.ts";
 import type { ActionOf, StartSession } from "./actions.ts";
 import { addContentCommands } from "./content.ts";
 import { EXAMPLES } from "./examples.ts";
+import { addGatewayCommands, addServeCommands } from "./gateway.ts";
 import { addHelpCommand } from "./help.ts";
 import { OVERVIEW } from "./overview.ts";
 import { addKeyCommands, addSetupCommands } from "./setup.ts";
+import { addRecorderCommands } from "./recorder.ts";
 import { addBlobCommands, addStoreCommands } from "./store.ts";
 import { addRepositoryCommands, addSnapshotCommands } from "./snapshots.ts";
 import { addBenchCommand, addCompletionCommand, addDoctorCommand } from "./tools.ts";
@@ -81,6 +83,9 @@ export const GROUPS: readonly (readonly [names: readonly string[], add: Add])[] 
   [["put", "get", "stat", "share", "rewrap"], addContentCommands],
   [["ls", "inspect", "verify", "copy", "rm"], addBlobCommands],
   [["store"], addStoreCommands],
+  [["serve"], addServeCommands],
+  [["gateway"], addGatewayCommands],
+  [["recorder"], addRecorderCommands],
   [["bench"], addBenchCommand],
   [["doctor"], addDoctorCommand],
   [["completion"], addCompletionCommand],
@@ -162,7 +167,7 @@ function addExamples(parent: CommanderCommand, path: string): void {
 }
 
 function sessionOf(
-  { out, signal, screen }: StartSession,
+  { out, signal, screen, onHangup, keepRunning }: StartSession,
   options: { readonly quiet?: boolean; readonly progress?: boolean },
   env: Environment,
 ): Session {
@@ -171,6 +176,8 @@ function sessionOf(
   return {
     out: quiet ? withoutNotes(out) : out,
     signal,
+    onHangup,
+    keepRunning,
     progress: createProgress(display, signal),
   };
 }

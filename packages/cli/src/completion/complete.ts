@@ -42,6 +42,7 @@ const WORDS: Readonly<Record<string, readonly Candidate[]>> = {
   overwrite: listed(["always", "if-changed", "never"]),
   gracePeriod: listed(["7d", "14d", "30d"]),
   period: listed(["14d", "30d"]),
+  listen: listed(["127.0.0.1:9000", ":9000"]),
   readData: listed(["10%", "50%", "100%"]),
   defaultSse: [
     { word: "AES256", description: "the provider's keys" },
@@ -49,11 +50,16 @@ const WORDS: Readonly<Record<string, readonly Candidate[]>> = {
   ],
   maxSize: listed(["1M", "100M", "1G", "10G"]),
   chunkSize: listed(["256K", "512K", "1M", "2M", "4M", "8M", "16M"]),
+  since: listed(["1h", "24h", "7d"]),
+  status: listed(["4xx", "5xx"]),
+  format: listed(["har"]),
   shell: listed(Object.keys(SCRIPTS)),
 };
 
 const FILES = new Set([
+  "catalog",
   "config",
+  "credentials",
   "dedupSecret",
   "done",
   "excludeFile",
@@ -62,11 +68,14 @@ const FILES = new Set([
   "file",
   "fromFile",
   "identity",
+  "macKey",
   "output",
   "outputDir",
   "path",
   "recipientsFile",
   "target",
+  "tlsCert",
+  "tlsKey",
 ]);
 
 /** Commands whose `--name` is one of snapshots. */

@@ -281,14 +281,15 @@ function parseRange(text: string): Range {
 
 export const chunkSize: Field<number> = field(parseChunkSize);
 
+/** Bytes. */
+export const size: Field<number> = field((given) => {
+  const bytes = parseSize(given);
+  if (bytes === undefined) throw new Error("must be a size such as 500K, 100M or 2G");
+  return bytes;
+});
+
 /** The most bytes of content to write; undefined for no limit. */
-export const maxSize: Field<number | undefined> = valibotOptional(
-  field((given) => {
-    const size = parseSize(given);
-    if (size === undefined) throw new Error("must be a size such as 500K, 100M or 2G");
-    return size;
-  }),
-);
+export const maxSize: Field<number | undefined> = valibotOptional(size);
 
 export const range: Field<Range | undefined> = valibotOptional(field(parseRange));
 
@@ -342,6 +343,7 @@ const LABELS: Readonly<Record<string, string>> = {
   identity: "-i or IDK_IDENTITY",
   recipients: "-R or IDK_RECIPIENTS",
   head: "--head",
+  id: "ID",
   snapshot: "SNAPSHOT",
   store: "--store or IDK_STORE",
   location: "URL or IDK_STORE",

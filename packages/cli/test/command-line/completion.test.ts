@@ -34,7 +34,14 @@ async function wordsFor(...words: string[]): Promise<string[]> {
 describe("completions", () => {
   test.each<[words: string[], expected: string[]]>([
     [["pu"], ["put"]],
-    [["s"], ["snapshots", "status", "stat", "share", "store"]],
+    [["s"], ["snapshots", "status", "stat", "share", "store", "serve"]],
+    [
+      ["gateway", ""],
+      ["check", "gc", "rebuild", "export", "mac-key"],
+    ],
+    [["serve", ""], ["s3"]],
+    [["serve", "s3", "--tls-c"], ["--tls-cert"]],
+    [["serve", "s3", "--credentials", ""], [":files"]],
     [
       ["store", ""],
       ["init", "check"],

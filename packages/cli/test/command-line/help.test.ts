@@ -254,7 +254,8 @@ describe("the manual page", () => {
     const packed = await Bun.file(join(folder, "package/man/idk.1")).text();
     expect(packed).toBe((await ok(["help", "man"])).stdout);
     expect(manifest.man).toBe("./man/idk.1");
-  });
+    // Packing builds the command.
+  }, 60_000);
 
   skipIfMissing(Bun.which("mandoc") ? [] : ["mandoc"])("as parsed by mandoc", () => {
     const mandoc = async (page: string, ...args: string[]): Promise<string> => {

@@ -14,7 +14,7 @@ import { checkManners, isolated, MAIN, newFolder } from "../support/cli.ts";
  *   ! its standard error
  *   [exit 2]
  *
- * Variables last for a session. Outputs that differ between runs are replaced by names: addresses by
+ * `record FOLDER RECIPIENT` records HTTP exchanges. Variables last for a session. Outputs that differ between runs are replaced by names: addresses by
  * the variable that contains them. UPDATE=1 rewrites the files; review the diff before committing.
  */
 
@@ -34,7 +34,12 @@ async function replay(session: string): Promise<string> {
   folders.push(folder);
   for (const name of ["bin", "home", "work"]) mkdirSync(join(folder, name));
   writeFileSync(join(folder, "bin/idk"), `#!/bin/sh\nexec '${process.execPath}' '${MAIN}' "$@"\n`);
-  chmodSync(join(folder, "bin/idk"), 0o755);
+  const record = join(import.meta.dir, "../support/record-exchanges.ts");
+  writeFileSync(
+    join(folder, "bin/record"),
+    `#!/bin/sh\nexec '${process.execPath}' '${record}' "$@"\n`,
+  );
+  for (const name of ["idk", "record"]) chmodSync(join(folder, "bin", name), 0o755);
   const lines: string[] = [];
   for (const line of session.split("\n")) {
     if (line.startsWith("$ ")) lines.push(line, ...(await outcome(line.slice(2), folder)));
@@ -109,7 +114,8 @@ function withNames(output: string, folder: string, variables: string): string {
     .replaceAll(/\bidk-writer1[0-9a-z]{50,}/gu, "<writer>")
     .replaceAll(/\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d)?(?:\.\d+)?Z?/gu, "<date>")
     .replaceAll(/(?<=At":)\d{13}/gu, "<time>")
-    .replaceAll(/(?<="time":)\d{13}/gu, "<time>")
+    .replaceAll(/(?<="(?:time|from|to)":)\d{13}/gu, "<time>")
+    .replaceAll(/(?<="(?:ms|time|wait)":)\d+(?:\.\d+)?(?=[,}])/gu, "<n>")
     .replaceAll(/(?<=from )\d{4}-\d\d-\d\d(?= on)/gu, "<date>")
     .replaceAll(/(?<= sent, in )[\d.]+ s/gu, "<n> s")
     .replaceAll(/\d+(?:\.\d+)?(?= ms\b)|(?<=roundTripMs":)[\d.e-]+/gu, "<n>")

@@ -21,7 +21,12 @@ const silent: Output = {
   block: async () => {},
 };
 
-const quiet = { out: silent, progress: createProgress(undefined) };
+const quiet = {
+  onHangup: () => {},
+  keepRunning: () => {},
+  out: silent,
+  progress: createProgress(undefined),
+};
 const out = { folder: path("out"), names: true, keepHidden: false };
 
 /** Never called. */

@@ -16,11 +16,22 @@ export type FilePart =
   | (Omit<Piece, "row"> & { readonly row: Row; readonly at: number })
   | (Hole & { readonly at: number });
 
-/** A file's pieces and holes in order, those in its piece lists too, each list read when it is reached. */
+/** Bytes of a file: start inclusive, end exclusive. */
+export interface FileRange {
+  readonly start: number;
+  readonly end: number;
+}
+
+/**
+ * A file's pieces and holes in order, those in its piece lists too, each list read when it is reached.
+ *
+ * @param range only those that have some of these bytes
+ */
 export async function* piecesOf(
   tree: TreeReader,
   { entry, pack }: { readonly entry: FileEntry; readonly pack: PlacedPack },
   signal?: AbortSignal,
+  { start, end }: FileRange = WHOLE,
 ): AsyncGenerator<FilePart> {
   let at = 0;
   const stack = [{ content: entry.content, pack, index: 0 }];
@@ -29,6 +40,10 @@ export async function* piecesOf(
     top.index += 1;
     if (item === undefined) {
       stack.pop();
+    } else if (at >= end) {
+      return;
+    } else if (at + item.length <= start) {
+      at += item.length;
     } else if (item.kind === "list") {
       const levels = ENTRY_LEVELS - stack.length;
       stack.push({ ...(await tree.list(item, top.pack, levels, signal)), index: 0 });
@@ -38,6 +53,8 @@ export async function* piecesOf(
     }
   }
 }
+
+const WHOLE: FileRange = { start: 0, end: Number.MAX_SAFE_INTEGER };
 
 /** Packs that are fetched ahead, each up to 4 MiB. */
 const AHEAD = 4;
@@ -70,11 +87,16 @@ export async function* contentOf(
   if (held !== undefined) yield held;
 }
 
-async function* bytesOf(
+/**
+ * Some bytes of a file's content, the last ones at its end. Each piece is authenticated by its pack; only a
+ * whole content is compared with the hash.
+ */
+export async function* bytesOf(
   tree: TreeReader,
   packs: PackReader,
   file: { readonly entry: FileEntry; readonly pack: PlacedPack },
   signal?: AbortSignal,
+  range: FileRange = WHOLE,
 ): AsyncGenerator<Uint8Array> {
   const opened = new Map<string, Promise<Uint8Array>>();
   const waiting: FilePart[] = [];
@@ -101,13 +123,15 @@ async function* bytesOf(
     const piece = waiting[0]!;
     const pack = await fetched(piece);
     waiting.shift();
-    if (piece.kind === "hole") yield* zeros(piece.length);
+    const from = Math.max(0, range.start - piece.at);
+    const to = Math.min(piece.length, range.end - piece.at);
+    if (piece.kind === "hole") yield* zeros(to - from);
     // A copy of raw pieces, which are views: a caller that keeps one would keep the pack.
-    else yield new Uint8Array(decodePiece(pack!, piece));
+    else yield new Uint8Array(decodePiece(pack!, piece).subarray(from, to));
     release();
   }
   try {
-    for await (const piece of piecesOf(tree, file, signal)) {
+    for await (const piece of piecesOf(tree, file, signal, range)) {
       waiting.push(piece);
       // Not awaited here: this begins to fetch.
       void fetched(piece);

@@ -13,7 +13,7 @@ import { type WalkOptions, type WalkedEntry, walk } from "./walk.ts";
 import { DEPTH_MAX } from "../format/limits.ts";
 import { inPath, namesOf, shownPath } from "./paths.ts";
 import { StorageError } from "@idk/storage";
-import { contentOf } from "./file-content.ts";
+import { bytesOf, contentOf, type FileRange } from "./file-content.ts";
 import { readRecord } from "../repository/records.ts";
 import { sessionSecrets } from "./session-secrets.ts";
 
@@ -52,11 +52,15 @@ export interface OpenSnapshot {
   ): AsyncGenerator<WalkedEntry>;
 
   /**
-   * The content of a file. The last bytes come only after the hash of all has been compared.
+   * The content of a file. The last bytes come only after the hash of all has been compared; those of a
+   * range, which is within the file, are authenticated by their packs alone.
    *
    * @throws StorageError `not-found`; `usage` if it is no file; `tree`
    */
-  content(path: string | Uint8Array, options?: ReadOptions): AsyncGenerator<Uint8Array>;
+  content(
+    path: string | Uint8Array,
+    options?: ReadOptions & { readonly range?: FileRange | undefined },
+  ): AsyncGenerator<Uint8Array>;
 }
 
 /**
@@ -126,13 +130,16 @@ export async function openSnapshot(
         yield at;
       }
     },
-    async *content(path, { signal } = {}) {
+    async *content(path, { signal, range } = {}) {
       const at = await entry(path, { signal });
       if (at?.entry.type !== "file") {
         const what = at === undefined ? "the root directory" : shownPath(at.path);
         throw new StorageError("usage", `${what} is not a file${hint(at)}`);
       }
-      yield* contentOf(tree, packs, { entry: at.entry, pack: at.pack }, signal);
+      const file = { entry: at.entry, pack: at.pack };
+      yield* range === undefined
+        ? contentOf(tree, packs, file, signal)
+        : bytesOf(tree, packs, file, signal, range);
     },
   };
 }

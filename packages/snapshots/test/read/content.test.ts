@@ -32,6 +32,31 @@ test("a file of many packs is read in order, and each pack fetched once", async 
   expect(given.take().get).toBe(21);
 });
 
+test("a range of a file fetches only the packs that have it", async () => {
+  const given = await testRepository();
+  const session = testSession(given.backend, given.recipients);
+  const parts = Array.from({ length: 20 }, (_, i) => new Uint8Array(1000).fill(i));
+  const tree = await storeFolder(session, { f: parts.flatMap((part) => [part, 7]) });
+  await storeSnapshot(given, given.owner, "home", session, tree, { generation: NOW });
+  const snapshot = await open(given);
+  const hole = new Uint8Array(7);
+  const whole = Buffer.concat(parts.flatMap((part) => [part, hole]));
+  for (const [start, end, packs] of [
+    [0, 1, 1],
+    [999, 1008, 2],
+    [1001, 1005, 0],
+    [10_500, 12_500, 3],
+    [whole.length - 8, whole.length, 1],
+    [0, whole.length, 20],
+  ] as const) {
+    await all(snapshot.content("f", { range: { start: 0, end: 1 } }));
+    given.take();
+    const found = Buffer.concat(await all(snapshot.content("f", { range: { start, end } })));
+    expect(found.equals(whole.subarray(start, end))).toBe(true);
+    expect(given.take().get).toBeLessThanOrEqual(packs);
+  }
+});
+
 test("a reader who stops early has fetched no more than is read ahead", async () => {
   const given = await testRepository();
   const session = testSession(given.backend, given.recipients);

@@ -7,7 +7,7 @@ import {
   type Repository,
   type WriterKey,
 } from "@idk/snapshots";
-import type { Identity } from "@idk/storage";
+import type { Backend, Identity } from "@idk/storage";
 import { repositoryLocation, type StoreLocation } from "@idk/storage/url";
 import { existsSync } from "node:fs";
 import {
@@ -45,6 +45,8 @@ export interface ReadingSettings extends IdentitySettings {
   readonly store: StoreLocation;
   readonly repository: RepositorySource;
   readonly folders: UserFolders;
+  /** Watches the requests to the store. */
+  readonly observe?: (backend: Backend) => Backend;
 }
 
 export interface OwningSettings extends ReadingSettings {
@@ -80,7 +82,9 @@ export async function openForReading(
   return closingOnError(backend, async () => {
     const pinned = await findPinned(settings, identities, backend, session);
     if (pinned === undefined) throw noRepository(backend.description);
-    return opened(settings, { backend, pinned, identities, writer: undefined }, session);
+    const { observe = (given: Backend) => given } = settings;
+    const parts = { backend, observed: observe(backend), pinned, identities, writer: undefined };
+    return opened(settings, parts, session);
   });
 }
 
@@ -210,6 +214,8 @@ export function noRepository(where: string): Failure {
 
 interface Parts {
   readonly backend: OpenBackend;
+  /** The same for those who watch its requests. */
+  readonly observed?: Backend;
   readonly pinned: PinnedRepository;
   readonly identities: readonly Identity[];
   readonly writer: WriterKey | undefined;
@@ -218,7 +224,7 @@ interface Parts {
 /** Opens it with what this machine remembers of it. */
 export async function opened(
   { store, folders }: Pick<ReadingSettings, "store" | "folders">,
-  { backend, pinned, identities, writer }: Parts,
+  { backend, observed = backend, pinned, identities, writer }: Parts,
   { out, signal }: Session,
 ): Promise<OpenedRepository> {
   const places = placesOf(folders, store, pinned);
@@ -230,7 +236,7 @@ export async function opened(
         .catch(() => undefined),
   });
   return {
-    repository: await openRepository({ backend, pinned, identities, writer, memory }),
+    repository: await openRepository({ backend: observed, pinned, identities, writer, memory }),
     places,
     identities,
     [Symbol.asyncDispose]: async () => backend[Symbol.asyncDispose](),

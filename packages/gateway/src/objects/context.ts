@@ -1,0 +1,102 @@
+import type { Address, Backend, Store } from "@idk/storage";
+import type { Catalog } from "../catalog/catalog.ts";
+import type { MacKeys } from "./identity/mac.ts";
+import type { Deletion } from "./identity/manifest.ts";
+import type { Run } from "./lineage/run.ts";
+import type { Budget, Need } from "./memory/budget.ts";
+import type { PassedBytes } from "./memory/garbage.ts";
+import type { Writes } from "./write/writes.ts";
+
+/** What every call of this room works with. */
+export interface ObjectsContext {
+  readonly backend: Backend;
+  readonly catalog: Catalog;
+  /** For identity roots, and with them inline content. */
+  readonly roots: Store;
+  /** For content roots; keeps small blobs that it has read, which are opened again for each range. */
+  readonly contents: Store;
+  readonly macKeys: MacKeys;
+  readonly canRead: boolean;
+  readonly memory: Memory;
+  readonly run: Run;
+  readonly writes: Writes;
+  /** Seals that writes were refused whose roots may be in the store. Resolves once that is stored. */
+  readonly voidWrites: (writes: readonly Deletion[]) => Promise<void>;
+  /** Milliseconds since 1970, by the store's clock. */
+  readonly now: () => number;
+  /** The identity of the catalog, which never changes. */
+  readonly catalogId: string;
+  /** Asks for garbage to be collected soon. */
+  readonly collectSoon: () => void;
+  /** For things that concern the operator and no request. Never a secret. */
+  readonly warn: (message: string, error?: unknown) => void;
+}
+
+/** The budgets, and what calls need of them. */
+export interface Memory {
+  /** Bytes of a chunk of content. */
+  readonly chunkSize: number;
+  /** For content up to 1 MiB, so that it never waits for long transfers. */
+  readonly small: Budget;
+  readonly large: Budget;
+  /**
+   * For content that is read to be sealed anew: a copy that waited to read while it holds memory to
+   * write, and others likewise, would go on only as memory is taken back from them.
+   */
+  readonly copied: Budget;
+  /** Of long content. */
+  readonly passed: PassedBytes;
+}
+
+/** Content up to so many bytes is inline in its root. */
+export const INLINE_MAX: number = 2 ** 20;
+
+/** Chunks in flight of one call, if there is memory to spare. */
+export const CHUNKS_AT_ONCE = 4;
+
+/** What a put or get of inline content takes: the content, its blob, and what the backend copies. */
+export function smallNeed(length: number): Need {
+  const bytes = 3 * length + 64 * 1024;
+  return { least: bytes, most: bytes };
+}
+
+/**
+ * What a put or get of longer content takes: the chunks in flight, the one that is being filled or
+ * read, and a mebibyte that is looked at before.
+ */
+export function largeNeed({ chunkSize }: Pick<Memory, "chunkSize">, length: number): Need {
+  const chunks = Math.ceil(length / chunkSize);
+  const bytes = (atOnce: number) => Math.min(atOnce + 1, chunks) * chunkSize + 2 * INLINE_MAX;
+  return { least: bytes(1), most: bytes(CHUNKS_AT_ONCE) };
+}
+
+/** How many chunks may be in flight with so much memory. */
+export function chunksAtOnce({ chunkSize }: Memory, bytes: number): number {
+  const chunks = Math.floor((bytes - 2 * INLINE_MAX) / chunkSize);
+  return Math.min(CHUNKS_AT_ONCE, Math.max(1, chunks - 1));
+}
+
+/**
+ * Deletes blobs that nothing refers to, such as those of a write that failed. What cannot be deleted
+ * now is left to a sweep.
+ *
+ * @returns whether all are deleted
+ */
+export async function discard(
+  { backend }: Pick<ObjectsContext, "backend">,
+  addresses: readonly Address[],
+): Promise<boolean> {
+  let next = 0;
+  let all = true;
+  const work = async (): Promise<void> => {
+    while (next < addresses.length) {
+      await backend.delete(addresses[next++]!).catch(() => {
+        all = false;
+      });
+    }
+  };
+  await Promise.all(Array.from({ length: DELETES_AT_ONCE }, work));
+  return all;
+}
+
+const DELETES_AT_ONCE = 8;

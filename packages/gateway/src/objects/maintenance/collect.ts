@@ -1,0 +1,85 @@
+import { randomUUID } from "node:crypto";
+import { type Address, StorageError } from "@idk/storage";
+import type { Garbage } from "../../catalog/records.ts";
+import type { ObjectsContext } from "../context.ts";
+import type { CollectReport } from "../objects.ts";
+import { isMissing } from "./inspect-root.ts";
+import { withLease } from "./lease.ts";
+
+/** Garbage taken from the catalog at once. */
+const BATCH = 256;
+const AT_ONCE = 8;
+
+/**
+ * Deletes garbage that is due; see `Maintenance.collect`.
+ *
+ * @throws S3Error `ServiceUnavailable` if the catalog is not that of the store, or incomplete: it does not
+ *   know then what else needs the garbage
+ */
+export async function collectGarbage(
+  context: ObjectsContext,
+  signal?: AbortSignal,
+): Promise<CollectReport | false> {
+  const { catalog, now } = context;
+  const report = { blobs: 0, failed: 0 };
+  const done = await withLease(context, "collector", randomUUID(), async (isHeld) => {
+    for (let after: Garbage | undefined; ;) {
+      // What cannot be deleted must not stop the rest.
+      const due = await catalog.dueGarbage(now(), BATCH, after);
+      after = due.at(-1);
+      if (after === undefined || !isHeld() || signal?.aborted === true) return;
+      await context.run.ready();
+      const deleted: Address[] = [];
+      let next = 0;
+      const work = async (): Promise<void> => {
+        while (next < due.length && isHeld() && signal?.aborted !== true) {
+          const garbage = due[next++]!;
+          try {
+            const blobs = await deleteGarbage(context, garbage, signal);
+            report.blobs += blobs;
+            deleted.push(garbage.address);
+          } catch (error) {
+            report.failed += 1;
+            context.warn(`the blob ${garbage.address} cannot be deleted`, error);
+          }
+        }
+      };
+      await Promise.all(Array.from({ length: AT_ONCE }, work));
+      if (deleted.length > 0) await catalog.confirmGarbage(deleted);
+    }
+  });
+  return done && report;
+}
+
+/**
+ * Deletes a root and the blobs below it, from the leaves up: what is still there leads to the rest, so that
+ * it can be done again. Without an identity, nobody knows those; they are left to the sweep of a gateway
+ * that has one, as are those of a long manifest.
+ *
+ * @returns how many blobs were deleted
+ */
+async function deleteGarbage(
+  { backend, contents, canRead, warn }: ObjectsContext,
+  { address, kind }: Garbage,
+  signal: AbortSignal | undefined,
+): Promise<number> {
+  const below: Address[] = [];
+  if (kind === "content" && canRead) {
+    try {
+      // A node comes before what is below it.
+      for await (const blob of contents.treeAddresses(address, { signal })) {
+        if (blob !== address) below.push(blob);
+      }
+    } catch (error) {
+      if (isMissing(error)) {
+        if ((await backend.head(address, { signal })) === undefined) return 0;
+      } else if (!(error instanceof StorageError) || TRANSIENT.has(error.code)) throw error;
+      warn(`the content root ${address} is damaged: its chunks are left to a sweep`, error);
+    }
+  }
+  for (const blob of [...below.toReversed(), address]) await backend.delete(blob, { signal });
+  return below.length + 1;
+}
+
+/** The blob may be all right: it is tried again later. */
+const TRANSIENT: ReadonlySet<string> = new Set(["unavailable", "permission", "aborted"]);

@@ -1,0 +1,94 @@
+import type { Part, PlacedRoot } from "../../catalog/records.ts";
+import { S3Error } from "../../errors.ts";
+import type { ObjectsContext } from "../context.ts";
+import { encodeManifest } from "../identity/manifest.ts";
+import type { CompleteRequest, Completion } from "../objects.ts";
+import type { Write } from "./writes.ts";
+import { notCommitted, sealAndCommit, type UnsealedObject, withWrite } from "./commit.ts";
+
+/** Makes the parts of an upload an object; see `Objects.completeUpload`. */
+export async function completeUpload(
+  context: ObjectsContext,
+  request: CompleteRequest,
+): Promise<Completion> {
+  const { catalog, now, collectSoon } = context;
+  const { bucket, upload, etag, checksums, condition, signal } = request;
+  const { key } = upload;
+  const earlier = await catalog.findCompleted(bucket.id, key, upload.id);
+  if (earlier !== undefined) return earlier.object;
+
+  const complete = async (write: Write, isClaimed: boolean): Promise<Completion> => {
+    const { contents, parts } = await openParts(context, request);
+    const object: UnsealedObject = {
+      kind: "manifest",
+      size: parts.reduce((sum, { size }) => sum + size, 0),
+      etag,
+      time: now(),
+      checksums,
+      headers: upload.headers,
+      tags: upload.tags,
+    };
+    const { committed, record } = await sealAndCommit(context, {
+      target: { bucket, key, condition },
+      object,
+      content: encodeManifest({ contents, parts }),
+      write,
+      signal,
+      commit: (record) =>
+        catalog.completeUpload({
+          upload,
+          object: record,
+          parts,
+          isClaimed,
+          isRegistered: true,
+          now: now(),
+        }),
+      // The content stays that of the parts.
+      discardContent: async () => {},
+    });
+    switch (committed.outcome) {
+      case "stored":
+      case "superseded":
+        collectSoon();
+        return { etag, checksums, seq: record.seq };
+      case "completed":
+        return committed.object;
+      case "changed":
+        throw new S3Error("InvalidPart");
+      case "retry":
+      case "lost":
+      case "expired":
+      case "source-changed":
+      case "no-bucket":
+      case "no-upload":
+      default:
+        throw notCommitted(committed.outcome);
+    }
+  };
+  try {
+    return await withWrite(context, { bucket, key, condition }, complete, upload.seq);
+  } catch (error) {
+    // The same request may have won while this one was refused.
+    const winner = await catalog.findCompleted(bucket.id, key, upload.id).catch(() => undefined);
+    if (winner === undefined) throw error;
+    return winner.object;
+  }
+}
+
+/** The listed parts and their content roots, as they are now. */
+async function openParts(
+  { catalog }: ObjectsContext,
+  { upload, parts: listed }: CompleteRequest,
+): Promise<{ parts: readonly Part[]; contents: readonly PlacedRoot[] }> {
+  const opened = await catalog.openUpload(upload);
+  const present = new Map(opened.parts.map((part) => [part.number, part]));
+  const numbers = new Set<number>();
+  for (const { number, seq } of listed) {
+    if (present.get(number)?.seq !== seq) throw new S3Error("InvalidPart");
+    numbers.add(number);
+  }
+  return {
+    parts: listed,
+    contents: opened.contents.filter(({ part }) => numbers.has(part)),
+  };
+}

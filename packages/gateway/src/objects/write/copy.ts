@@ -1,0 +1,144 @@
+import { createHash } from "node:crypto";
+import type { Part, StoredObject } from "../../catalog/records.ts";
+import { type ObjectsContext, smallNeed } from "../context.ts";
+import { encodeManifest } from "../identity/manifest.ts";
+import { S3Error } from "../../errors.ts";
+import type {
+  ByteRange,
+  CopyPartRequest,
+  CopyRequest,
+  IncomingBody,
+  TagsRequest,
+} from "../objects.ts";
+import { isMissing } from "../maintenance/inspect-root.ts";
+import { partsOf, readForCopy, requireIdentity } from "../read/read.ts";
+import { rootsOfRange } from "../read/ranges.ts";
+import { type UnsealedObject, withWrite } from "./commit.ts";
+import { commitObject, describe, targetOf } from "./put-object.ts";
+import { commitPart, putPart, withoutPart } from "./put-part.ts";
+
+/** Copies an object; see `Objects.copyObject`. */
+export async function copyObject(
+  context: ObjectsContext,
+  request: CopyRequest,
+): Promise<StoredObject> {
+  const { object } = request.source;
+  // Before a claim is taken for nothing.
+  if (object.kind === "inline") requireIdentity(context, "copy");
+  return sealAnew(context, request, describe(context, request, object), object.kind === "manifest");
+}
+
+/** Changes the tags of an object; see `Objects.setTags`. */
+export async function setTags(
+  context: ObjectsContext,
+  { bucket, source, tags, signal }: TagsRequest,
+): Promise<boolean> {
+  const { key, kind, size, etag, time, checksums, headers } = source.object;
+  if (kind === "inline" && !context.canRead) return context.catalog.setTags(source.object, tags);
+  const object = { kind, size, etag, time, checksums, headers, tags };
+  try {
+    await sealAnew(context, { bucket, key, headers, source, signal }, object, true);
+    return true;
+  } catch (error) {
+    const isReplaced = error instanceof S3Error ? error.code === "NoSuchKey" : isMissing(error);
+    if (isReplaced) return false;
+    throw error;
+  }
+}
+
+/**
+ * Seals the content of an object under another identity.
+ *
+ * @param isBound whether the source must still be there when it is committed, as it must if content is shared
+ */
+async function sealAnew(
+  context: ObjectsContext,
+  request: CopyRequest,
+  object: UnsealedObject,
+  isBound: boolean,
+): Promise<StoredObject> {
+  const { object: source, contents } = request.source;
+  return withWrite(context, targetOf(request), async (write, isClaimed) => {
+    const put = { contents, isClaimed, ...(isBound ? { source } : {}) };
+    if (source.kind === "manifest") {
+      const parts = await partsOf(context, source);
+      const manifest = encodeManifest({ contents, parts });
+      return commitObject(context, request, object, manifest, write, { ...put, parts });
+    }
+    const share = await context.memory.small.acquire(smallNeed(source.size), {
+      signal: request.signal,
+    });
+    try {
+      const root = await context.roots.get(source.root, { signal: request.signal });
+      const content = await root.bytes({ maxBytes: source.size });
+      return await commitObject(context, request, object, content, write, put);
+    } finally {
+      share.release();
+    }
+  });
+}
+
+/** Makes a part of stored content; see `Objects.copyPart`. */
+export async function copyPart(context: ObjectsContext, request: CopyPartRequest): Promise<Part> {
+  const { upload, number, source, signal } = request;
+  const { object, contents } = source;
+  const { start, end } = request.range ?? { start: 0, end: object.size };
+  const md5 = await knownMd5(context, request, { start, end });
+  const roots = rootsOfRange(contents, { start, end });
+  if (object.kind === "inline" || roots === undefined || md5 === undefined) {
+    requireIdentity(context, "copy");
+    const body = hashed(readForCopy(context, source, { start, end }, signal), end - start);
+    return putPart(context, { upload, number, body, signal });
+  }
+  await context.run.ready();
+  const write = await context.writes.begin();
+  try {
+    const part: Part = {
+      number,
+      seq: write.seq,
+      size: end - start,
+      etag: md5,
+      time: context.now(),
+      checksums: {},
+    };
+    const shared = { upload, part, contents: roots.map(withoutPart), source: object };
+    // Nothing was stored.
+    return await commitPart(context, shared, write, async () => {});
+  } finally {
+    await write.end();
+  }
+}
+
+const MD5 = /^[0-9a-f]{32}$/u;
+
+/** The MD5 of a range that is the whole object, a part of it, or a content root. */
+async function knownMd5(
+  context: ObjectsContext,
+  { source: { object, contents } }: CopyPartRequest,
+  { start, end }: ByteRange,
+): Promise<string | undefined> {
+  if (start === 0 && end === object.size && MD5.test(object.etag)) return object.etag;
+  let at = 0;
+  for (const { size, md5 } of contents) {
+    if (at === start && at + size === end && md5 !== "") return md5;
+    at += size;
+  }
+  at = 0;
+  for (const { size, etag } of await partsOf(context, object)) {
+    if (at === start && at + size === end && MD5.test(etag)) return etag;
+    at += size;
+  }
+  return undefined;
+}
+
+/** Stored content as a body, with its MD5. */
+function hashed(bytes: AsyncIterable<Uint8Array>, length: number): IncomingBody {
+  const md5 = createHash("md5");
+  async function* passing(): AsyncGenerator<Uint8Array> {
+    for await (const piece of bytes) {
+      md5.update(piece);
+      yield piece;
+    }
+  }
+  return { bytes: passing(), length, digests: () => ({ md5: md5.digest("hex"), checksums: {} }) };
+}

@@ -1,0 +1,136 @@
+import { BEAT_INTERVAL, CLAIM_EXPIRY, type Catalog } from "../../catalog/catalog.ts";
+import type { Seq } from "../../catalog/records.ts";
+
+/** A write that is running. */
+export interface Write {
+  readonly seq: Seq;
+  /**
+   * False once the catalog has not heard of it for so long that it may have been taken for dead, and its
+   * first blobs deleted by a sweep. It never becomes true again. Asked before a commit, which checks it
+   * once more.
+   */
+  isAlive(): boolean;
+  /** Takes a new number, after the root with the old one was deleted. */
+  renew(): Promise<void>;
+  /**
+   * Whether its identity root may be in the store. If it ends so without having been committed, it stays
+   * registered, and its claim stands until it expires: a sweep, or a rebuild, must know that it failed, and
+   * an older write must not be committed behind it.
+   */
+  mayHaveRoot: boolean;
+  /** The catalog has ended it together with its commit. */
+  committed(): void;
+  /** Ends it, committed or not. Does not reject. */
+  end(): Promise<void>;
+}
+
+/** The writes of this process, all of them registered in the catalog, with signs of life. */
+export interface Writes {
+  /** @param upload that of a Complete */
+  begin(upload?: Seq): Promise<Write>;
+  /**
+   * A write that the catalog has registered already, with a claim or for a snapshot.
+   *
+   * @param release ends it in the catalog
+   */
+  adopt(seq: Seq, release?: () => Promise<void>): Write;
+  /** Stops the signs of life. */
+  close(): void;
+}
+
+interface Running {
+  seq: Seq;
+  started: number;
+  /** When the catalog last heard of it. */
+  heard: number;
+  isDead: boolean;
+}
+
+/** A write that lasts longer, in ms, gives signs of life. */
+const BEATS_AFTER = BEAT_INTERVAL;
+
+/** @param now milliseconds since 1970 */
+export function createWrites(
+  catalog: Pick<Catalog, "beginWrite" | "beat" | "endWrites">,
+  now: () => number,
+  warn: (message: string, error?: unknown) => void,
+): Writes {
+  const running = new Set<Running>();
+  let beating = false;
+
+  /** Silence ends a write for good: what comes later may come after a sweep. */
+  const isAlive = (write: Running): boolean => {
+    if (now() - write.heard >= CLAIM_EXPIRY) write.isDead = true;
+    return !write.isDead;
+  };
+  const beat = async (): Promise<void> => {
+    const at = now();
+    const lasting = [...running].filter(
+      (write) => isAlive(write) && at - write.started >= BEATS_AFTER,
+    );
+    if (lasting.length === 0) return;
+    const seqs = new Map(lasting.map((write) => [write, write.seq]));
+    const alive = await catalog.beat([...seqs.values()], at);
+    for (const [write, seq] of seqs) {
+      // It may have taken a new number, or been committed, meanwhile.
+      if (write.seq !== seq) continue;
+      if (alive.has(seq)) write.heard = Math.max(write.heard, at);
+      else write.isDead = true;
+    }
+  };
+  const timer = setInterval(() => {
+    if (beating) return;
+    beating = true;
+    beat()
+      .catch((error: unknown) => warn("writes in progress give no signs of life", error))
+      .finally(() => {
+        beating = false;
+      });
+  }, BEAT_INTERVAL / 2);
+  timer.unref();
+
+  const adopt: Writes["adopt"] = (seq, release) => {
+    const at = now();
+    const state: Running = { seq, started: at, heard: at, isDead: false };
+    running.add(state);
+    let isCommitted = false;
+    let end = release;
+    const endInCatalog = async (): Promise<void> => {
+      await (end === undefined ? catalog.endWrites([state.seq]) : end());
+      end = undefined;
+    };
+    const write: Write = {
+      get seq() {
+        return state.seq;
+      },
+      isAlive: () => isAlive(state),
+      async renew() {
+        const [began, next] = [now(), await catalog.beginWrite(now())];
+        await endInCatalog().catch((error: unknown) => warn(LEFT, error));
+        Object.assign(state, { seq: next, started: began, heard: began });
+      },
+      mayHaveRoot: false,
+      committed() {
+        isCommitted = true;
+      },
+      async end() {
+        running.delete(state);
+        if (isCommitted || write.mayHaveRoot) return;
+        await endInCatalog().catch((error: unknown) => warn(LEFT, error));
+      },
+    };
+    return write;
+  };
+
+  return {
+    async begin(upload) {
+      return adopt(await catalog.beginWrite(now(), upload));
+    },
+    adopt,
+    close() {
+      clearInterval(timer);
+    },
+  };
+}
+
+const LEFT = "a write that failed stays registered until a sweep";

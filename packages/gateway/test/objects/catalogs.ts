@@ -1,0 +1,42 @@
+import { SQL } from "bun";
+import { copyFile } from "node:fs/promises";
+import { join } from "node:path";
+import { serverUrl } from "../../../../tests/servers/require-server.ts";
+
+/*
+ * Where tests have their catalogs: in files, or, if IDK_GATEWAY_CATALOGS is `postgres`, in databases of the
+ * server for tests.
+ */
+
+const isInPostgres = process.env["IDK_GATEWAY_CATALOGS"] === "postgres";
+
+/** A place for a new catalog, as `openCatalog` takes it. A database goes with its server. */
+export async function newPlace(folder: string): Promise<string> {
+  return isInPostgres ? newDatabase("template0") : join(folder, crypto.randomUUID());
+}
+
+/** Copies a catalog while it is open. */
+export async function copyOf(place: string): Promise<string> {
+  if (isInPostgres) return newDatabase(new URL(place).pathname.slice(1));
+  const copy = `${place}-copy`;
+  for (const end of ["", "-wal", "-shm"]) {
+    await copyFile(`${place}${end}`, `${copy}${end}`).catch(() => {});
+  }
+  return copy;
+}
+
+async function newDatabase(template: string): Promise<string> {
+  const url = new URL(serverUrl("postgres")!);
+  const name = `objects_${crypto.randomUUID().replaceAll("-", "")}`;
+  const sql = new SQL(url.href, { max: 1 });
+  // Nobody may be connected to what is copied. Connections that are ended are replaced.
+  await sql.unsafe(
+    `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '${template}'`,
+  );
+  await sql.unsafe(`CREATE DATABASE ${name} TEMPLATE ${template}`);
+  // No test stops the machine, and waiting for the disk is most of their time.
+  await sql.unsafe(`ALTER DATABASE ${name} SET synchronous_commit = off`);
+  await sql.close();
+  url.pathname = `/${name}`;
+  return url.href;
+}

@@ -1,0 +1,117 @@
+import type { FinishedExchange, RecorderLimits, RecorderOptions } from "../options.ts";
+import type { Pipeline } from "../queue/pipeline.ts";
+import { countDropped } from "../queue/counters.ts";
+import type { Header } from "../record/exchange.ts";
+import { BodyCopy } from "./body-copy.ts";
+import type { Capture, CapturedExchange, ExchangeEnd, OpenExchange } from "./capture.ts";
+
+/** About what an exchange occupies in memory beside its headers and bodies, in bytes. */
+const BASE_BYTES = 1024;
+
+/** Hands exchanges that are over to the pipeline. */
+export function createCapture(
+  { keep }: Pick<RecorderOptions, "keep">,
+  { bodyBytes }: Pick<RecorderLimits, "bodyBytes">,
+  { budget, counters, faults, push }: Pipeline,
+): Capture & { close(): void } {
+  const openExchanges = new Set<OpenExchange>();
+  let closed = false;
+
+  const isKept = (exchange: CapturedExchange): boolean => {
+    if (keep === undefined) return true;
+    try {
+      const kept: unknown = keep(finishedExchange(exchange));
+      if (!(kept instanceof Promise)) return Boolean(kept);
+      kept.catch(() => {});
+      faults.report("keep returned a promise, so the exchange was recorded");
+    } catch {
+      // Without the cause, which may contain something of the exchange.
+      faults.report("keep threw, so the exchange was recorded");
+    }
+    return true;
+  };
+
+  const finish = (exchange: OpenExchange, end: ExchangeEnd): void => {
+    if (!openExchanges.delete(exchange)) return;
+    counters.open -= 1;
+    exchange.over = true;
+    const ms = performance.now() - exchange.startedAt;
+    const captured: CapturedExchange = Object.assign(exchange, end, { ms });
+    if (isKept(captured)) {
+      counters.queued += 1;
+      push(captured);
+      return;
+    }
+    counters.notKept += 1;
+    captured.requestBody?.release();
+    captured.responseBody?.release();
+    budget.release(captured.reserved);
+  };
+
+  return {
+    begin(direction, request, current) {
+      if (closed) return undefined;
+      counters.seen += 1;
+      const reserved = BASE_BYTES + 2 * (request.url.length + lengthOf(request.headers));
+      if (!budget.takeForRecord(reserved)) {
+        countDropped(counters, "queue");
+        return undefined;
+      }
+      counters.open += 1;
+      const exchange: OpenExchange = {
+        direction,
+        number: counters.seen - 1,
+        time: Date.now(),
+        startedAt: performance.now(),
+        request,
+        requestBody: undefined,
+        responseBody: undefined,
+        reserved,
+        over: false,
+        current,
+      };
+      openExchanges.add(exchange);
+      return exchange;
+    },
+    body: () => new BodyCopy(bodyBytes, budget),
+    finish,
+    aside(work) {
+      try {
+        work();
+      } catch {
+        faults.report("an exchange could not be captured as a whole");
+      }
+    },
+    close() {
+      closed = true;
+      for (const exchange of openExchanges) {
+        let end: ExchangeEnd = {};
+        this.aside(() => {
+          end = exchange.current();
+        });
+        finish(exchange, { ...end, ended: "open" });
+      }
+    },
+  };
+}
+
+function finishedExchange(exchange: CapturedExchange): FinishedExchange {
+  const { direction, ended, ms, request, requestBody, response, responseBody, route } = exchange;
+  return {
+    direction,
+    method: request.method,
+    url: request.url,
+    route,
+    status: response?.status ?? 0,
+    ms,
+    requestBytes: requestBody?.size ?? 0,
+    responseBytes: responseBody?.size ?? 0,
+    ended,
+  };
+}
+
+function lengthOf(headers: readonly Header[]): number {
+  let length = 0;
+  for (const [name, value] of headers) length += name.length + value.length;
+  return length;
+}

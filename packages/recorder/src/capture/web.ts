@@ -1,0 +1,110 @@
+import type { Header } from "../record/exchange.ts";
+import type { Capture, CapturedResponse, ExchangeEnd, OpenExchange } from "./capture.ts";
+import { shadowMessageBody } from "./message-body.ts";
+import { copyResponse } from "./response-body.ts";
+
+/** A handler of web requests, such as `app.fetch` of Hono; other arguments are passed on. */
+export type WebHandler<Rest extends unknown[], Answer> = (
+  request: Request,
+  ...rest: Rest
+) => Answer;
+
+/** A handler that records what the given one answers. */
+export function recordHandler<Rest extends unknown[], Answer>(
+  handler: WebHandler<Rest, Answer>,
+  capture: Capture,
+): WebHandler<Rest, Answer> {
+  function recorded(this: unknown, request: Request, ...rest: Rest): unknown {
+    const answered: Answered = { response: undefined };
+    const exchange = begin(request, answered, capture);
+    if (exchange === undefined) return Reflect.apply(handler, this, [request, ...rest]);
+    const passOn = (answer: unknown): unknown => {
+      if (answer instanceof Response) answered.response = answer;
+      return recordAnswer(answered, answer, request, exchange, capture);
+    };
+    let answer: unknown;
+    try {
+      answer = Reflect.apply(handler, this, [request, ...rest]);
+    } catch (error) {
+      capture.finish(exchange, { ended: "error" });
+      throw error;
+    }
+    if (!(answer instanceof Promise)) return passOn(answer);
+    return answer.then(passOn, (error: unknown) => {
+      capture.finish(exchange, { ended: "error" });
+      throw error;
+    });
+  }
+  // It answers what the handler does, or a response in its place.
+  return recorded as WebHandler<Rest, Answer>;
+}
+
+/** What a handler answered, if it has. */
+interface Answered {
+  response: Response | undefined;
+}
+
+function currentEnd({ response }: Answered, type?: string): ExchangeEnd {
+  if (response === undefined) return {};
+  const sent = responseOf(response);
+  if (type === undefined || type === "" || response.headers.has("content-type")) {
+    return { response: sent };
+  }
+  return { response: { ...sent, headers: [...sent.headers, ["content-type", type]] } };
+}
+
+function begin(request: Request, answered: Answered, capture: Capture): OpenExchange | undefined {
+  let exchange: OpenExchange | undefined;
+  capture.aside(() => {
+    const headers = headersOf(request.headers);
+    const seen = { method: request.method, url: pathOf(request.url), headers };
+    exchange = capture.begin("in", seen, () => currentEnd(answered));
+    if (exchange === undefined || !headers.some(([name]) => ANNOUNCES_BODY.test(name))) return;
+    exchange.requestBody = capture.body();
+    shadowMessageBody(request, exchange.requestBody, capture, () => {});
+  });
+  return exchange;
+}
+
+/** A request without one of these has no body (RFC 9112, section 6.3). */
+const ANNOUNCES_BODY = /^(?:content-length|transfer-encoding)$/u;
+
+/** @returns what takes the place of the answer */
+function recordAnswer(
+  answered: Answered,
+  answer: unknown,
+  request: Request,
+  exchange: OpenExchange,
+  capture: Capture,
+): unknown {
+  let replaced = answer;
+  capture.aside(() => {
+    const { response } = answered;
+    // Otherwise an upgrade, or something that the runtime answers itself.
+    if (response === undefined || request.method === "HEAD") {
+      capture.finish(exchange, currentEnd(answered));
+      return;
+    }
+    const copy = capture.body();
+    exchange.responseBody = copy;
+    replaced = copyResponse(response, copy, capture, (ended, type) => {
+      capture.aside(() => capture.finish(exchange, { ...currentEnd(answered, type), ended }));
+    });
+  });
+  return replaced;
+}
+
+export function responseOf({ headers, status, statusText }: Response): CapturedResponse {
+  return { status, reason: statusText, headers: headersOf(headers) };
+}
+
+/** Each `set-cookie` by itself. */
+export function headersOf(headers: Headers): Header[] {
+  return [...headers];
+}
+
+/** The path and query of a request's URL; the header `host` has the rest. */
+function pathOf(url: string): string {
+  const slash = url.indexOf("/", url.indexOf("//") + 2);
+  return slash === -1 ? "/" : url.slice(slash);
+}

@@ -1,0 +1,129 @@
+import { MASK } from "../rules/actions.ts";
+import { NOT_COVERED } from "../rules/names.ts";
+import type { RuleSet } from "../rules/rule-set.ts";
+import { decoded, encoded } from "./percent.ts";
+import type { Span } from "./spans.ts";
+
+/** The longest name of a parameter that is looked up. */
+const NAME_MAX = 128;
+
+/** Quotes and blanks between a name and its value that are skipped. */
+const SKIPPED_MAX = 12;
+
+/** Ends a name; a colon does so only after a quote, because text is full of them. */
+const MARKS = /=|["'][ \t]{0,4}:/gu;
+
+/**
+ * `name=value` and `"name": value` anywhere in text. A parameter of a URL ends where it ends in the
+ * URL. Where any other value ends is not known, so that the line is masked to its end.
+ */
+export function namedValueSpans(
+  text: string,
+  isCut: boolean,
+  isDecoded: boolean,
+  rules: RuleSet,
+  spans: Span[],
+): void {
+  for (let from = 0; ;) {
+    MARKS.lastIndex = from;
+    const mark = MARKS.exec(text);
+    if (mark === null) return;
+    from = mark.index + mark[0].length;
+    const nameEnd = endOfName(text, mark.index);
+    const nameStart = startOfName(text, nameEnd);
+    if (nameStart === nameEnd) continue;
+    const rank = rules.parameter(decoded(text.slice(nameStart, nameEnd)) ?? "");
+    if (rank === NOT_COVERED) continue;
+    const isParameter =
+      nameEnd === mark.index && isAfterDelimiter(text, nameStart) && !isQuote(text[from]);
+    const start = isParameter ? from : skipBlanks(text, from);
+    const end = isParameter ? endOfParameter(text, start, isDecoded) : endOfLine(text, start);
+    if (end > start) {
+      const isWhole = !isCut || end < text.length;
+      spans.push({ start, end, text: redactedValue(text.slice(start, end), rank, isWhole, rules) });
+    }
+    from = Math.max(from, end);
+  }
+}
+
+/** Several words, or more than one value. */
+const NOT_ONE_VALUE = /[\s"'`,;&<>]/u;
+
+/** Dropping a value would need its name and separator, too: in the middle of text it is masked. */
+function redactedValue(raw: string, rank: number, isWhole: boolean, rules: RuleSet): string {
+  const value = decoded(raw);
+  if (value === undefined || !isWhole || NOT_ONE_VALUE.test(raw)) return MASK;
+  const by = rules.apply(rank, value, () => MASK);
+  return by === undefined || by === MASK ? MASK : encoded(by);
+}
+
+/** Skips blanks, and the quote of a name, which may be escaped. */
+function endOfName(text: string, mark: number): number {
+  let end = mark;
+  const first = Math.max(0, mark - SKIPPED_MAX);
+  while (end > first && /[ \t"'\\]/u.test(text[end - 1]!)) end -= 1;
+  return end;
+}
+
+function startOfName(text: string, end: number): number {
+  const first = Math.max(0, end - NAME_MAX);
+  let start = end;
+  while (start > first && isNameUnit(text.charCodeAt(start - 1))) start -= 1;
+  return start;
+}
+
+/** Letters, digits, anything beyond ASCII, and `%-._~[]$+!*:@`. */
+const NAME_UNITS = new Set(
+  "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789%-._~[]$+!*:@",
+);
+const IS_NAME_UNIT = Array.from({ length: 128 }, (_, unit) =>
+  NAME_UNITS.has(String.fromCharCode(unit)),
+);
+
+function isNameUnit(unit: number): boolean {
+  return IS_NAME_UNIT[unit] ?? true;
+}
+
+/** Whether a name is where URLs have parameters. */
+function isAfterDelimiter(text: string, at: number): boolean {
+  const before = text[at - 1];
+  return (
+    before === "?" ||
+    before === "&" ||
+    before === "#" ||
+    // `&amp;` in HTML.
+    (before === ";" && text.startsWith("amp", Math.max(0, at - 4)))
+  );
+}
+
+function isQuote(character: string | undefined): boolean {
+  return character === '"' || character === "'";
+}
+
+function skipBlanks(text: string, from: number): number {
+  let at = from;
+  while (text[at] === " " || text[at] === "\t") at += 1;
+  return at;
+}
+
+function endOfLine(text: string, start: number): number {
+  let end = start;
+  while (end < text.length && text[end] !== "\n" && text[end] !== "\r") end += 1;
+  return end;
+}
+
+function endOfParameter(text: string, start: number, isDecoded: boolean): number {
+  let end = start;
+  while (end < text.length && !endsParameter(text.charCodeAt(end), isDecoded)) end += 1;
+  return end;
+}
+
+/**
+ * Controls, `#` and `&`; and what URLs do not have, which is space, `"<>` and `` ` ``. In text that
+ * was decoded they may be parts of a value that was encoded only once.
+ */
+export function endsParameter(unit: number, isDecoded: boolean): boolean {
+  if (unit < 0x20 || unit === 0x23 || unit === 0x26) return true;
+  if (isDecoded) return false;
+  return unit === 0x20 || unit === 0x22 || unit === 0x3c || unit === 0x3e || unit === 0x60;
+}

@@ -1,0 +1,37 @@
+import { redactValue } from "../json/redact-json.ts";
+import { MASK } from "../rules/actions.ts";
+import type { RuleSet } from "../rules/rule-set.ts";
+import { redactParameters } from "./parameters.ts";
+import { redactText } from "./text.ts";
+
+/** Redacts a path with a query, or a whole URL, or any other text in its place. */
+export function redactUrl(url: string, rules: RuleSet): string {
+  const [beforeFragment, fragment] = splitAt(url, "#");
+  const [path, query] = splitAt(beforeFragment, "?");
+  return (
+    redactText(path, false, rules) +
+    (query === undefined ? "" : `?${redactParameters(query, false, rules)}`) +
+    (fragment === undefined ? "" : `#${redactFragment(fragment, rules)}`)
+  );
+}
+
+/** The decoded path of a URL, for patterns of routes; the text itself if it does not decode. */
+export function pathOf(url: string): string {
+  const path = url.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/iu, "").replace(/[?#].*$/su, "");
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    return path;
+  }
+}
+
+/** Some send parameters in it, such as `access_token`. */
+function redactFragment(fragment: string, rules: RuleSet): string {
+  if (fragment.includes("=")) return redactParameters(fragment, false, rules);
+  return redactValue(fragment, false, rules) === fragment ? fragment : MASK;
+}
+
+function splitAt(text: string, mark: string): [before: string, after: string | undefined] {
+  const at = text.indexOf(mark);
+  return at === -1 ? [text, undefined] : [text.slice(0, at), text.slice(at + 1)];
+}

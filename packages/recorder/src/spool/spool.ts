@@ -1,0 +1,87 @@
+import { type Backend, StorageError } from "@idk/storage";
+import { blobFile, deleteFile, type SpooledBlob, writeWhole } from "./files.ts";
+
+/** The part of a spool that one run writes. */
+export interface Spool {
+  /** Bytes of all blobs in the folder, those of others as of the last listing. */
+  bytes(): number;
+  /** A place for the blobs of one segment, to be sealed into; by default of this run. */
+  segment(seq: number, run?: string): SpoolSegment;
+  /** Called after a blob of this run was uploaded and deleted. */
+  deleted(size: number): void;
+  /** Takes note of what others have in the folder. */
+  setOtherBytes(bytes: number): void;
+}
+
+/** A segment on its way into the spool. */
+export interface SpoolSegment {
+  /** Only puts. */
+  readonly backend: Backend;
+  /** The blobs that were put, in order. */
+  readonly blobs: readonly SpooledBlob[];
+  /** Deletes what was put, after a put failed. */
+  discard(): Promise<void>;
+}
+
+/** @param limit bytes of all blobs in the folder */
+export function createSpool(folder: string, ownRun: string, limit: number): Spool {
+  let [own, others] = [0, 0];
+  return {
+    bytes: () => own + others,
+    deleted: (size) => {
+      own -= size;
+    },
+    setOtherBytes: (bytes) => {
+      others = bytes;
+    },
+    segment(seq, run = ownRun) {
+      const blobs: SpooledBlob[] = [];
+      let parts = 0;
+      const put: Backend["put"] = async (address, bytes) => {
+        const size = bytes.length;
+        if (own + others + size > limit) {
+          throw new StorageError("unavailable", `the spool ${folder} has reached its limit`);
+        }
+        const file = blobFile(run, seq, parts, address);
+        parts += 1;
+        own += size;
+        try {
+          await writeWhole(folder, file, bytes);
+        } catch (cause) {
+          own -= size;
+          throw new StorageError("unavailable", `cannot write the spool ${folder}`, { cause });
+        }
+        blobs.push({ run, segment: seq, file, address, size });
+      };
+      return {
+        backend: onlyPuts(folder, put),
+        blobs,
+        async discard() {
+          for (const { file, size } of blobs) {
+            await deleteFile(folder, file);
+            own -= size;
+          }
+        },
+      };
+    },
+  };
+}
+
+/** A store that writes without deduplication does nothing else. */
+function onlyPuts(folder: string, put: Backend["put"]): Backend {
+  const refuse = async (): Promise<never> => {
+    throw new StorageError("usage", "a spool can only be written");
+  };
+  return {
+    description: `spool ${folder}`,
+    local: true,
+    put,
+    get: refuse,
+    head: refuse,
+    delete: refuse,
+    // eslint-disable-next-line require-yield -- it has none to yield
+    async *list() {
+      await refuse();
+    },
+  };
+}

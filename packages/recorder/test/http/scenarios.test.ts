@@ -1,0 +1,4 @@
+import { test } from "bun:test";
+import { scenarios } from "./scenarios.ts";
+
+for (const { name, run } of scenarios) test(name, run);
