@@ -58,6 +58,9 @@ interface Found {
   readonly version: string;
 }
 
+/** Begins the version of another package of this repository, before the path of its folder. */
+const WORKSPACE = "workspace:";
+
 /** What marks a component whose code is in the package itself. */
 const BUNDLED = { name: "idk:bundled", value: "true" } as const;
 
@@ -89,6 +92,9 @@ export async function billOfMaterials(
     scope: Component["scope"],
     bundledOnly = false,
   ): Promise<string> => {
+    if (version.startsWith(WORKSPACE)) {
+      return addOwn(join(root, version.slice(WORKSPACE.length)), scope);
+    }
     const ref = purl(name, version);
     const known = components.get(ref);
     if (known !== undefined) {
@@ -128,6 +134,24 @@ export async function billOfMaterials(
     return ref;
   };
 
+  /** Adds another package of this repository, and everything that its installation brings. */
+  const addOwn = async (folder: string, scope: Component["scope"]): Promise<string> => {
+    const own = await manifestIn(folder);
+    const component = ownComponent(own, scope);
+    components.set(component["bom-ref"], component);
+    const below: string[] = [];
+    for (const [names, optional] of [
+      [own.dependencies, scope],
+      [own.optionalDependencies, "optional"],
+    ] as const) {
+      for (const needed of Object.keys(names)) {
+        below.push(await add(resolved(lock, needed, own.name), optional));
+      }
+    }
+    needs.set(component["bom-ref"], below.toSorted());
+    return component["bom-ref"];
+  };
+
   const top: string[] = [];
   for (const [names, scope] of [
     [manifest.dependencies, "required"],
@@ -146,17 +170,7 @@ export async function billOfMaterials(
     if (key !== undefined) await add({ key, name, version }, "required", true);
     else if (lock[name]?.length !== 1) throw new Error(`bun.lock has no ${name} ${version}`);
     else {
-      // Another package of this repository.
-      components.set(ref, {
-        type: "library",
-        "bom-ref": ref,
-        name,
-        version,
-        scope: "required",
-        licenses: licences(own),
-        purl: ref,
-        properties: [BUNDLED],
-      });
+      components.set(ref, { ...ownComponent(own, "required"), properties: [BUNDLED] });
       needs.set(ref, []);
     }
     top.push(ref);
@@ -196,6 +210,21 @@ function resolved(lock: z.infer<typeof Lock>["packages"], name: string, from: st
     if (id !== undefined) return { key, name, version: id.slice(id.lastIndexOf("@") + 1) };
   }
   throw new Error(`bun.lock has no ${name}, which ${from} needs`);
+}
+
+/** Another package of this repository: it has no tarball yet, so no hash. */
+function ownComponent(manifest: Manifest, scope: Component["scope"]): Component {
+  const { name, version } = manifest;
+  const ref = purl(name, version);
+  return {
+    type: "library",
+    "bom-ref": ref,
+    name,
+    version,
+    scope,
+    licenses: licences(manifest),
+    purl: ref,
+  };
 }
 
 async function manifestIn(folder: string): Promise<Manifest> {

@@ -11,9 +11,7 @@ type Manifest = Partial<Record<(typeof FIELDS)[number] | "peerDependencies", Ver
 const MANIFESTS = [
   "package.json",
   "examples/package.json",
-  ...["bench", "cli", "recorder", "snapshots", "storage"].map(
-    (name) => `packages/${name}/package.json`,
-  ),
+  ...new Bun.Glob("packages/*/package.json").scanSync({ cwd: root }),
 ];
 
 // Package managers that install one package by its path do not see the workspace, so each manifest has
@@ -56,10 +54,45 @@ test("the command comes with the pinned Bun", async () => {
   for (const [, version] of runtimes) expect(`bun@${version}`).toBe(packageManager);
 });
 
+/** The packages that are not private, by the names of their folders, each with those it depends on. */
+async function publishedPackages(): Promise<ReadonlyMap<string, readonly string[]>> {
+  const found = new Map<string, readonly string[]>();
+  for (const path of MANIFESTS) {
+    const { private: isPrivate, name, dependencies = {} } = await Bun.file(join(root, path)).json();
+    if (isPrivate === true) continue;
+    const folderOf = (full: string): string => full.replace("@idk/", "");
+    const own = Object.keys(dependencies).filter((needed) => needed.startsWith("@idk/"));
+    found.set(folderOf(name), own.map(folderOf));
+  }
+  return found;
+}
+
+test.each(["script/pack", "script/release", ".github/workflows/release.yml", "docs/releasing.md"])(
+  "%s names all published packages, each after those that it depends on",
+  async (path) => {
+    const published = await publishedPackages();
+    expect(published.get("recorder")).toEqual(["storage"]);
+    const text = await Bun.file(join(root, path)).text();
+    const lists = text.match(/(?<=\bfor package in )[^;]+/gu) ?? [];
+    expect(lists).not.toBeEmpty();
+    for (const list of lists) {
+      const names = list.split(" ");
+      expect(names.toSorted()).toEqual([...published.keys()].toSorted());
+      for (const [index, name] of names.entries()) {
+        expect(names.slice(0, index)).toEqual(expect.arrayContaining([...published.get(name)!]));
+      }
+    }
+    // In a sentence.
+    for (const name of published.keys()) {
+      if (path.endsWith(".md")) expect(text).toContain(`\`packages/${name}\``);
+    }
+  },
+);
+
 test("the packages have keywords, and `script/pack` adds where their repository is", async () => {
   const folder = await mkdtemp(join(tmpdir(), "idk-manifests-"));
   try {
-    for (const name of ["storage", "cli"]) {
+    for (const name of (await publishedPackages()).keys()) {
       const directory = `packages/${name}`;
       const path = join(folder, `${name}.json`);
       await copyFile(join(root, directory, "package.json"), path);

@@ -95,7 +95,7 @@ async function materialsOf(name: string): Promise<z.infer<typeof Materials>> {
   return Materials.parse(JSON.parse(await read("dist/sbom.cdx.json")));
 }
 
-describe.each(["storage", "cli"])("the bill of materials of %s", (ours) => {
+describe.each(["storage", "recorder", "cli"])("the bill of materials of %s", (ours) => {
   test("has versions and hashes of the lock file", async () => {
     const lock = await Bun.file(join(root, "bun.lock")).text();
     for (const { name, version, hashes, purl } of (await materialsOf(ours)).components) {
@@ -203,7 +203,7 @@ test("no dependency runs a script when it is installed", async () => {
   expect([...found].filter((name) => !(name in WITH_INSTALL_SCRIPT))).toEqual([]);
 
   // Installing our packages with npm runs all scripts of their dependencies.
-  for (const name of ["storage", "cli"]) {
+  for (const name of ["storage", "recorder", "cli"]) {
     const { components } = await materialsOf(name);
     expect(components.filter((component) => found.has(component.name))).toEqual([]);
   }

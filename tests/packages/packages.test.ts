@@ -18,7 +18,7 @@ import { tmpdir } from "node:os";
 
 setDefaultTimeout(120_000);
 
-const PACKAGES = ["storage", "cli"] as const;
+const PACKAGES = ["storage", "recorder", "cli"] as const;
 type Name = (typeof PACKAGES)[number];
 
 /** Prints the error of each object store. Nothing listens at their address. */
@@ -148,8 +148,13 @@ test("the command declares what its bundle loads and includes the licences of wh
   }
 });
 
-test("types resolve in every mode that supports ES modules", async () => {
-  const tarball = await readFile(tarballs.storage);
+const ENTRY_POINTS = [
+  ["storage", [".", "./b2", "./blobs", "./filesystem", "./format", "./memory", "./minio", "./provision", "./s3", "./testing", "./text", "./url"]], // prettier-ignore
+  ["recorder", [".", "./read"]],
+] as const;
+
+test.each(ENTRY_POINTS)("types of %s resolve where ES modules do", async (name, entryPoints) => {
+  const tarball = await readFile(tarballs[name]);
   const analysis = await checkPackage(createPackageFromTarballData(new Uint8Array(tarball)));
   if (!analysis.types) throw new Error("the package has no types");
   // ESM only: not for resolvers without `exports`. CommonJS has a test of its own below.
@@ -158,9 +163,7 @@ test("types resolve in every mode that supports ES modules", async () => {
     return kind !== "node10" && kind !== "node16-cjs";
   });
   expect(problems).toEqual([]);
-  expect(Object.keys(analysis.entrypoints).toSorted()).toEqual(
-    [".", "./b2", "./blobs", "./filesystem", "./format", "./memory", "./minio", "./provision", "./s3", "./testing", "./text", "./url"], // prettier-ignore
-  );
+  expect(Object.keys(analysis.entrypoints).toSorted()).toEqual([...entryPoints]);
 });
 
 describe("installed from the tarballs", () => {

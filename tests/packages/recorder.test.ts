@@ -1,15 +1,15 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
-import { checkPackage, createPackageFromTarballData } from "@arethetypeswrong/core";
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { ensureBuilt } from "../built.ts";
 import { emptyProject, NPM_INSTALL, ok, root } from "./projects.ts";
-import { formatMessage } from "publint/utils";
 import { join } from "node:path";
-import { publint } from "publint";
 import { skipIfMissing } from "../servers/require-server.ts";
 import { tmpdir } from "node:os";
 
-/* The recorder as it is packed: installed from the tarballs into an empty project, and used there. */
+/*
+ * The recorder as it is packed: installed from the tarballs into an empty project, and used there. What is
+ * in the tarball is in packages.test.ts.
+ */
 
 setDefaultTimeout(180_000);
 
@@ -64,36 +64,6 @@ beforeAll(async () => {
   recorder = await pack("recorder");
 });
 afterAll(() => rm(folder, { recursive: true }));
-
-test("the package passes publint, and its types resolve where ES modules do", async () => {
-  const tarball = await readFile(recorder);
-  const { messages, pkg } = await publint({
-    pack: { tarball: new Uint8Array(tarball).buffer },
-    strict: true,
-  });
-  expect(messages.map((message) => formatMessage(message, pkg, { color: false }))).toEqual([]);
-  const analysis = await checkPackage(createPackageFromTarballData(new Uint8Array(tarball)));
-  if (!analysis.types) throw new Error("the package has no types");
-  const problems = analysis.problems.filter((problem) => {
-    const kind = "resolutionKind" in problem ? problem.resolutionKind : undefined;
-    return kind !== "node10" && kind !== "node16-cjs";
-  });
-  expect(problems).toEqual([]);
-  expect(Object.keys(analysis.entrypoints).toSorted()).toEqual([".", "./read"]);
-});
-
-test("the package contains the necessary files and no others", async () => {
-  const files = (await ok(["tar", "-tzf", recorder], folder)).trim().split("\n");
-  for (const file of ["README.md", "LICENSE", "package.json", "dist/index.js", "src/index.ts"]) {
-    expect(files).toContain(`package/${file}`);
-  }
-  expect(
-    files.filter((file) => !/^package\/(?:(?:src|dist)\/|README|LICENSE|package)/u.test(file)),
-  ).toEqual([]);
-  expect(files.filter((file) => /\btest\/|tsbuildinfo/u.test(file))).toEqual([]);
-  const manifest = await ok(["tar", "-xzOf", recorder, "package/package.json"], folder);
-  expect(manifest).not.toMatch(/"(?:workspace|catalog|link|file):/u);
-});
 
 const npm = Bun.which("npm");
 const node = Bun.which("node");

@@ -55,7 +55,7 @@ beforeAll(async () => {
   await mkdir(join(fresh, "files"), { recursive: true });
   await mkdir(join(fresh, "packages"));
   for (const [name, content] of files) await writeFile(join(fresh, "files", name), content);
-  for (const name of ["storage", "cli"]) {
+  for (const name of ["storage", "recorder", "cli"]) {
     await writeFile(join(fresh, "packages", `idk-${name}-${VERSION}.tgz`), `${name}\n`);
   }
 });
@@ -173,22 +173,25 @@ skipIfMissing(missing)("the release workflow", () => {
     const npm = (view: string) => `case $1 in view) ${view} ;; *) echo "$@" >>"$CALLS" ;; esac`;
     const absent = npm("echo 'npm error code E404' >&2; exit 1");
 
-    test("the library before the command", async () => {
+    test("the library before what depends on it", async () => {
       const at = await newJob();
       expect(await step(STEP, at, {}, { npm: absent })).toMatchObject({ code: 0 });
       expect(await callsIn(at)).toEqual([
         `${FLAGS} latest ./packages/idk-storage-1.2.3.tgz`,
+        `${FLAGS} latest ./packages/idk-recorder-1.2.3.tgz`,
         `${FLAGS} latest ./packages/idk-cli-1.2.3.tgz`,
       ]);
     });
 
     test("a release candidate where npm install does not take it", async () => {
       const at = await newJob();
-      await writeFile(join(at, "packages/idk-storage-2.0.0-rc.1.tgz"), "");
-      await writeFile(join(at, "packages/idk-cli-2.0.0-rc.1.tgz"), "");
+      for (const name of ["storage", "recorder", "cli"]) {
+        await writeFile(join(at, `packages/idk-${name}-2.0.0-rc.1.tgz`), "");
+      }
       await step(STEP, at, { GITHUB_REF_NAME: "v2.0.0-rc.1" }, { npm: absent });
       expect(await callsIn(at)).toEqual([
         `${FLAGS} next ./packages/idk-storage-2.0.0-rc.1.tgz`,
+        `${FLAGS} next ./packages/idk-recorder-2.0.0-rc.1.tgz`,
         `${FLAGS} next ./packages/idk-cli-2.0.0-rc.1.tgz`,
       ]);
     });
@@ -198,7 +201,10 @@ skipIfMissing(missing)("the release workflow", () => {
       const digest = new Bun.CryptoHasher("sha512").update("storage\n").digest("base64");
       const same = npm(`[ "$2" = @idk/storage@1.2.3 ] && echo sha512-${digest}`);
       expect(await step(STEP, at, {}, { npm: same })).toMatchObject({ code: 0 });
-      expect(await callsIn(at)).toEqual([`${FLAGS} latest ./packages/idk-cli-1.2.3.tgz`]);
+      expect(await callsIn(at)).toEqual([
+        `${FLAGS} latest ./packages/idk-recorder-1.2.3.tgz`,
+        `${FLAGS} latest ./packages/idk-cli-1.2.3.tgz`,
+      ]);
     });
 
     test("nothing silently if other contents have that version", async () => {
@@ -208,11 +214,11 @@ skipIfMissing(missing)("the release workflow", () => {
       expect((await callsIn(at)).length).toBe(1);
     });
 
-    test("no command if the library was not published", async () => {
+    test("nothing that depends on the library if that was not published", async () => {
       const at = await newJob();
       const npm = 'echo "$@" >>"$CALLS"; exit 1';
       expect((await step(STEP, at, {}, { npm })).code).not.toBe(0);
-      expect((await callsIn(at)).join("\n")).not.toContain("idk-cli");
+      expect(await callsIn(at)).toEqual([`${FLAGS} latest ./packages/idk-storage-1.2.3.tgz`]);
     });
   });
 
