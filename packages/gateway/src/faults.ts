@@ -3,9 +3,8 @@ import { S3Error } from "./errors.ts";
 
 /** An error as the client sees it. What went wrong inside is its cause, for the log alone. */
 export function s3ErrorOf(error: unknown): S3Error {
-  if (error instanceof S3Error) return error;
-  for (let at = error; isAborted(at); at = at.cause)
-    if (at.cause instanceof S3Error) return at.cause;
+  const reason = reasonOf(error);
+  if (reason instanceof S3Error) return reason;
   const isPassing =
     (error instanceof CatalogError && error.code === "unavailable") ||
     (error instanceof Error && "code" in error && error.code === "unavailable");
@@ -14,9 +13,13 @@ export function s3ErrorOf(error: unknown): S3Error {
   });
 }
 
-/** Whether it is what backends make of the reason of a signal, which is then the cause. */
-function isAborted(error: unknown): error is Error {
-  return error instanceof Error && "code" in error && error.code === "aborted";
+/** The reason of the signal, if the error is what backends make of it; otherwise the error itself. */
+export function reasonOf(error: unknown): unknown {
+  let at = error;
+  while (at instanceof Error && "code" in at && at.code === "aborted" && at.cause !== undefined) {
+    at = at.cause;
+  }
+  return at;
 }
 
 /** One line for the log. */

@@ -3,7 +3,7 @@ import { readBody } from "../body/read-body.ts";
 import type { Bucket } from "../catalog/records.ts";
 import { allowsBucket, allowsObject, allowsWholeBucket } from "../credentials/permissions.ts";
 import { S3Error } from "../errors.ts";
-import { faultOf, s3ErrorOf } from "../faults.ts";
+import { faultOf, reasonOf, s3ErrorOf } from "../faults.ts";
 import { accessLine } from "../http/access-log.ts";
 import { addressOf, hostBucketOf, levelOf } from "../http/address.ts";
 import type { Exchange } from "../http/connection/exchange.ts";
@@ -38,7 +38,7 @@ export async function serve(exchange: Exchange, context: Context): Promise<void>
   } catch (error) {
     // The client is gone, or content was found to be damaged after the first bytes of it were sent.
     status = undefined;
-    if (!(error instanceof ClientGone)) progress.fault ??= faultOf(error);
+    if (!(reasonOf(error) instanceof ClientGone)) progress.fault ??= faultOf(error);
   }
   if (exchange.signal.aborted) status = undefined;
   const durationMs = performance.now() - start;

@@ -28,10 +28,10 @@ interface OpenElement {
   readonly children: XmlElement[];
 }
 
-/** `<name a="b">` or `<name/>`, at a position. Every character is looked at once. */
+/** `<name a="b">` or `<name/>`. Every character is looked at once. */
 const TAG =
-  /<([A-Za-z_][\w:.-]*)((?:\s+[A-Za-z_][\w:.-]*\s*=\s*(?:"[^"<]*"|'[^'<]*'))*)\s*(\/?)>/uy;
-const END_TAG = /<\/([A-Za-z_][\w:.-]*)\s*>/uy;
+  /^<([A-Za-z_][\w:.-]*)((?:\s+[A-Za-z_][\w:.-]*\s*=\s*(?:"[^"<]*"|'[^'<]*'))*)\s*(\/?)>/u;
+const END_TAG = /^<\/([A-Za-z_][\w:.-]*)\s*>/u;
 
 /**
  * Parses a body of XML, in one pass: the bodies of S3 are elements with text, and parsers of all of XML
@@ -73,7 +73,7 @@ export function parseXml(
       top.text += text.slice(at + CDATA.length, past - 3);
       at = past;
     } else if (text.startsWith("</", at)) {
-      const [tag, name] = matchAt(END_TAG, text, at);
+      const [tag, name] = matchTag(END_TAG, text, at);
       if (top === undefined || name !== top.name) throw malformed();
       open.pop();
       const closed = closedElement(top);
@@ -82,11 +82,11 @@ export function parseXml(
       else parent.children.push(closed);
       at += tag.length;
     } else {
-      const [tag, name = "", given = "", slash] = matchAt(TAG, text, at);
+      const [tag, name = "", given = "", slash] = matchTag(TAG, text, at);
       elements += 1;
       attributes += given === "" ? 0 : given.split("=").length - 1;
       if (elements > maxElements || attributes > MAX_ATTRIBUTES) throw malformed();
-      if (tag.length > MAX_TAG_LENGTH || open.length >= MAX_DEPTH) throw malformed();
+      if (open.length >= MAX_DEPTH) throw malformed();
       // The wrong root is refused before all that is in it.
       if (top === undefined && (result !== undefined || name !== root)) throw malformed();
       const element: OpenElement = { name, text: "", children: [] };
@@ -121,9 +121,9 @@ function endOf(text: string, mark: string, from: number): number {
   return found + mark.length;
 }
 
-function matchAt(pattern: RegExp, text: string, at: number): readonly [string, ...string[]] {
-  pattern.lastIndex = at;
-  const match = pattern.exec(text);
+/** No more is looked at than a tag may have, or else long ones would take all of the processor's time. */
+function matchTag(pattern: RegExp, text: string, at: number): readonly [string, ...string[]] {
+  const match = pattern.exec(text.slice(at, at + MAX_TAG_LENGTH));
   if (match === null) throw malformed();
   return match as unknown as readonly [string, ...string[]];
 }

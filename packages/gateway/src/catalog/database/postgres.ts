@@ -38,6 +38,13 @@ const PATIENCE = 30_000;
 const ATTEMPTS = 10;
 /** Serialization failure, deadlock. */
 const REPEATED: ReadonlySet<unknown> = new Set(["40001", "40P01"]);
+/**
+ * Makes the commit of its transaction wait until the log is on the disk, also where the server, the database
+ * or the role is set not to: what is acknowledged must survive a crash of the server. All other values of
+ * the setting wait for that, and some for standbys, too, so they stay.
+ */
+const DURABLE = `CASE current_setting('synchronous_commit') WHEN 'off'
+  THEN set_config('synchronous_commit', 'on', true) END`;
 /** Any number: the lock under which one catalog at a time migrates. */
 const MIGRATION_LOCK = "7235419306524";
 
@@ -85,7 +92,7 @@ export async function openPostgres(
   };
   // Whatever the server's default is: a statement behind a lock must see what was committed before it.
   const change = <T>(plan: () => Plan<T>): Promise<T> =>
-    transact(writers, "BEGIN ISOLATION LEVEL READ COMMITTED", plan);
+    transact(writers, `BEGIN ISOLATION LEVEL READ COMMITTED; SELECT ${DURABLE}`, plan);
 
   try {
     await change(migrate);
@@ -98,14 +105,14 @@ export async function openPostgres(
     write: ((name, ...given) => counted(change(() => planOf(changes, name, given)))) as RunChange,
     read: (plan) => transact(readers, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", plan),
     query: (plan) => transact(readers, undefined, plan),
-    // A transaction with an ID ends when the log is on the disk. `nextval` alone does not always get one,
-    // and what it gave out could be given out again after a crash.
+    // A commit waits for the disk if its transaction has an ID and has added to the log. `nextval` alone mostly
+    // does neither, and what it gave out could be given out again after a crash.
     nextSeq: (numbered) =>
       counted(
         transact(writers, undefined, function* () {
           const [row] =
             numbered === undefined
-              ? yield* rows("SELECT nextval('sequence') AS seq, pg_current_xact_id() AS id")
+              ? yield* rows(NEXT_SEQ)
               : yield* rows(insertOf(numbered), numbered.lock.toString(), ...numbered.values);
           return integer(row!["seq"]);
         }),
@@ -117,10 +124,12 @@ export async function openPostgres(
   };
 }
 
+const NEXT_SEQ = `SELECT nextval('sequence') AS seq, pg_logical_emit_message(true, 'idk', ''), ${DURABLE}`;
+
 /** One statement, which is a transaction of its own. The number is taken while the lock is shared. */
 function insertOf({ table, columns }: NumberedRow): string {
   return `WITH
-    locked AS MATERIALIZED (SELECT pg_advisory_xact_lock_shared(CAST(? AS BIGINT))),
+    locked AS MATERIALIZED (SELECT pg_advisory_xact_lock_shared(CAST(? AS BIGINT)), ${DURABLE}),
     taken AS MATERIALIZED (SELECT nextval('sequence') AS seq FROM locked)
     INSERT INTO ${table} (${["seq", ...columns].join(", ")})
     SELECT ${["seq", ...columns.map(() => "CAST(? AS BIGINT)")].join(", ")} FROM taken

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { RawRequest } from "../../signature/request.ts";
 import { createIncoming, type Incoming } from "./incoming.ts";
-import { type Answer, sendAnswer } from "./outgoing.ts";
+import { type Answer, ClientGone, sendAnswer } from "./outgoing.ts";
 import type { PatienceOptions } from "./patience.ts";
 
 /** A request and the way to answer it. */
@@ -58,7 +58,7 @@ export function createExchange(
   const id = requestId();
   const gone = new AbortController();
   response.on("close", () => {
-    if (!response.writableFinished) gone.abort(new Error("the client is gone"));
+    if (!response.writableFinished) gone.abort(new ClientGone("the client is gone"));
   });
   // Whoever reads the body, or sends, sees the connection's end by itself.
   request.on("error", () => {});
