@@ -1,5 +1,6 @@
 import { createStore, StorageError } from "@idk/storage";
 import type { RecorderLimits, RecorderOptions } from "./options.ts";
+import { BODY_BYTES_MAX, SEGMENT_BYTES_MAX } from "./segments/limits.ts";
 
 /**
  * Checks the options but the rules, and completes the limits.
@@ -39,10 +40,10 @@ const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /** Default, least and most of each limit. */
 const LIMITS: Readonly<Record<keyof RecorderLimits, readonly [number, number, number]>> = {
-  bodyBytes: [65_536, 0, 16 * MIB],
+  bodyBytes: [65_536, 0, BODY_BYTES_MAX],
   queueBytes: [32 * MIB, 65_536, Number.MAX_SAFE_INTEGER],
   spoolBytes: [256 * MIB, MIB, Number.MAX_SAFE_INTEGER],
-  segmentBytes: [MIB, 65_536, MIB],
+  segmentBytes: [MIB, 65_536, SEGMENT_BYTES_MAX],
   segmentMs: [10_000, 1, MAX_TIMER_MS],
   workMs: [2, 1, 1000],
   uploadMs: [60_000, 1, MAX_TIMER_MS],

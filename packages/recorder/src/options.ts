@@ -45,7 +45,10 @@ export interface RecorderOptions {
 
 /** Limits. All are integers. */
 export interface RecorderLimits {
-  /** Bytes kept of each body: 0 to 16 MiB, by default 64 KiB. Longer ones take longer at a time. */
+  /**
+   * Bytes kept of each body: 0 to 16 MiB, by default 64 KiB. Longer ones take longer at a time. If an
+   * exchange would take more than 32 MiB as JSON, its bodies are omitted.
+   */
   readonly bodyBytes: number;
   /** Bytes captured and not yet sealed, over all exchanges, by default 32 MiB. */
   readonly queueBytes: number;

@@ -14,7 +14,7 @@ import type { RecorderStats } from "../stats.ts";
 import { type Budget, createBudget } from "./budget.ts";
 import { type Counters, countDropped, createCounters, totalsOf } from "./counters.ts";
 import { createFaults, type Faults } from "./faults.ts";
-import { recordOf } from "./record.ts";
+import { lineOf, recordOf } from "./record.ts";
 import { createWorkQueue } from "./work-queue.ts";
 
 /** From an exchange that is over to the store: redact, collect, seal, spool, upload. */
@@ -71,7 +71,7 @@ export function createPipeline(
     try {
       const record = yield* recordOf(exchange, redactor, run);
       const bodiesDropped = bodies.filter((body) => body.overBudget).length;
-      segments.add({ text: JSON.stringify(record), time, bodiesDropped }, reserved);
+      segments.add({ text: lineOf(record), time, bodiesDropped }, reserved);
     } catch {
       // Without the cause, which may contain something of the exchange.
       faults.report("redaction failed, and the record was dropped");

@@ -8,6 +8,7 @@ import type {
   RecordedResponse,
 } from "../record/exchange.ts";
 import type { ExchangeRedactor, Redactor, Work } from "../redact/contract.ts";
+import { LINE_BYTES_MAX } from "../segments/limits.ts";
 
 /** Redacts an exchange, and gives it the form in which it is stored. */
 export function* recordOf(
@@ -81,4 +82,35 @@ function valueOf(headers: readonly Header[], name: string): string | undefined {
     value = value === undefined ? part : `${value}, ${part}`;
   }
   return value;
+}
+
+/**
+ * The line of an exchange, without its line feed. Leaves out the bodies if readers would refuse it as
+ * too long.
+ *
+ * @throws RangeError if it is too long without them, too
+ */
+export function lineOf(exchange: Exchange): string {
+  const text = JSON.stringify(exchange);
+  if (isLine(text)) return text;
+  const { request, response, ...rest } = exchange;
+  const short = JSON.stringify({
+    ...rest,
+    request: withoutBody(request),
+    ...(response === undefined ? {} : { response: withoutBody(response) }),
+  });
+  if (!isLine(short)) throw new RangeError("the exchange is longer than a line can be");
+  return short;
+}
+
+function isLine(text: string): boolean {
+  // A unit of UTF-16 takes up to three bytes. Most lines are far shorter.
+  return 3 * text.length < LINE_BYTES_MAX || Buffer.byteLength(text) < LINE_BYTES_MAX;
+}
+
+function withoutBody<T extends { readonly body?: RecordedBody }>({ body, ...rest }: T) {
+  if (body === undefined) return rest;
+  const { size, type } = body;
+  const omitted: RecordedBody = { size, ...(type === undefined ? {} : { type }), why: "limit" };
+  return { ...rest, body: omitted };
 }

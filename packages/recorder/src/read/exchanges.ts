@@ -5,7 +5,7 @@ import { createHeap } from "./heap.ts";
 import { eachLine } from "./lines.ts";
 import { collectSegments, compareText, type ReadFault } from "./list-segments.ts";
 import { memoryOf } from "./memory.ts";
-import { isDamage, type Segment, SEGMENT_MAX } from "./segments.ts";
+import { isDamage, linesIn, type Segment } from "./segments.ts";
 import type { SegmentMetadata } from "../segments/metadata.ts";
 
 /** Options of `readExchanges`. */
@@ -20,8 +20,9 @@ export interface ReadExchangesOptions extends ExchangeFilter {
 /** Segments are kept from the first pass if they fit; the others are fetched twice. */
 const KEPT_BYTES_MAX = 32 * 1024 * 1024;
 
-/** Segments fetched ahead in the second pass. */
+/** Segments fetched ahead in the second pass, and their bytes, unless a single one has more. */
 const AHEAD = 4;
+const AHEAD_BYTES_MAX = 32 * 1024 * 1024;
 
 /** Exchanges that wait for their turn. More of them mean that too many segments overlap. */
 const WAITING_BYTES_MAX = 256 * 1024 * 1024;
@@ -30,7 +31,16 @@ const WAITING_BYTES_MAX = 256 * 1024 * 1024;
 interface Found {
   readonly address: string;
   readonly metadata: SegmentMetadata;
+  /** Bytes of its lines. */
+  readonly size: number;
+  /** Undefined if they are to be fetched again. */
   readonly lines: Uint8Array | undefined;
+}
+
+/** A segment that is fetched. */
+interface Fetched {
+  readonly size: number;
+  readonly lines: Promise<Uint8Array | undefined>;
 }
 
 /** An exchange that waits, and about how many bytes of memory it takes. */
@@ -42,8 +52,9 @@ interface Waiting {
 
 /**
  * The exchanges of an archive in the order in which they began. Reads all segments for their times
- * first, because they are stored in any order; memory is 32 MiB, the times of all segments, and the
- * segments that overlap in time.
+ * first, because they are stored in any order. Memory is 32 MiB for segments that are kept, as much for
+ * those that are fetched ahead, the times of all segments, and the exchanges of those that overlap in
+ * time. Damaged are segments of over 1 MiB, or over 32 MiB if they have one line, which no recorder makes.
  *
  * @throws StorageError `usage`, `key`, `permission`, `unavailable`, `aborted`; `limit` if so many
  *   segments overlap that their exchanges take over 256 MiB
@@ -93,12 +104,12 @@ async function findSegments(
 ): Promise<Found[]> {
   let kept = 0;
   return collectSegments(store, { ...options, onFault }, async (segment) => {
-    const { address, metadata, storedBytes } = segment;
+    const { address, metadata, size } = segment;
     if (metadata.count === 0 || !mayHaveId(metadata.run, options.id)) return undefined;
-    if (kept + storedBytes > KEPT_BYTES_MAX) return { address, metadata, lines: undefined };
+    if (kept + size > KEPT_BYTES_MAX) return { address, metadata, size, lines: undefined };
     const lines = await linesOf(segment, onFault);
     kept += lines?.length ?? 0;
-    return lines && { address, metadata, lines };
+    return lines && { address, metadata, size, lines };
   });
 }
 
@@ -109,12 +120,12 @@ async function* inTurn(
   onFault: (fault: ReadFault) => void,
   signal: AbortSignal | undefined,
 ): AsyncGenerator<Found & { readonly lines: Uint8Array }> {
-  const fetched: Promise<Uint8Array | undefined>[] = [];
-  const fetch = async ({ address, lines }: Found): Promise<Uint8Array | undefined> => {
+  const ahead: Fetched[] = [];
+  let aheadBytes = 0;
+  const fetch = async ({ address, lines, metadata }: Found): Promise<Uint8Array | undefined> => {
     if (lines !== undefined) return lines;
     try {
-      const blob = await store.get(address, { signal });
-      return await blob.bytes({ maxBytes: SEGMENT_MAX });
+      return await linesIn(await store.get(address, { signal }), metadata);
     } catch (error) {
       // Deleted since the first pass.
       if (error instanceof StorageError && error.code === "not-found") return undefined;
@@ -124,14 +135,21 @@ async function* inTurn(
     }
   };
   for (const [index, each] of found.entries()) {
-    while (fetched.length <= AHEAD && index + fetched.length < found.length) {
-      const next = fetch(found[index + fetched.length]!);
+    while (ahead.length <= AHEAD && index + ahead.length < found.length) {
+      const next = found[index + ahead.length]!;
+      // Those that were kept take no more memory.
+      const size = next.lines === undefined ? next.size : 0;
+      if (ahead.length > 0 && aheadBytes + size > AHEAD_BYTES_MAX) break;
+      const lines = fetch(next);
       // Awaited in its turn; until then a rejection must not count as unhandled.
-      next.catch(() => {});
-      fetched.push(next);
+      lines.catch(() => {});
+      ahead.push({ size, lines });
+      aheadBytes += size;
     }
-    const lines = await fetched.shift()!;
+    const { size, lines: fetched } = ahead.shift()!;
+    const lines = await fetched;
     if (lines !== undefined) yield { ...each, lines };
+    aheadBytes -= size;
   }
 }
 

@@ -1,5 +1,6 @@
-import { type Store, StorageError } from "@idk/storage";
+import { type Store, StorageError, type StoredContent } from "@idk/storage";
 import type { Exchange } from "../record/exchange.ts";
+import { segmentBytesMax } from "../segments/limits.ts";
 import { decodeSegmentMetadata, type SegmentMetadata } from "../segments/metadata.ts";
 import { parseLines } from "./lines.ts";
 
@@ -21,7 +22,13 @@ export interface Segment {
   readonly metadata: SegmentMetadata;
   /** Bytes as stored. */
   readonly storedBytes: number;
-  /** Its lines. Call it at most once, before the next segment is requested or later. */
+  /** Bytes of its lines, as it announces them. */
+  readonly size: number;
+  /**
+   * Its lines. Call it at most once, before the next segment is requested or later.
+   *
+   * @throws StorageError `format` if it is longer than a recorder makes one of so many lines
+   */
   lines(): Promise<Uint8Array>;
 }
 
@@ -45,9 +52,6 @@ export type ArchiveBlob =
 
 /** How much later than a segment's exchanges the store's clock may be behind: an hour. */
 const CLOCKS_MS = 60 * 60 * 1000;
-
-/** The longest segment that is read; a recorder writes a mebibyte, or one long exchange. */
-export const SEGMENT_MAX: number = 2 ** 27;
 
 /**
  * The blobs of an archive, in order of completion. A segment is stored after its last exchange began,
@@ -84,10 +88,28 @@ export async function* archiveBlobs(
     else if (metadata.to < from || metadata.from >= to) {
       yield { kind: "outside", address, metadata };
     } else {
-      const lines = (): Promise<Uint8Array> => blob.bytes({ maxBytes: SEGMENT_MAX });
-      yield { kind: "segment", address, metadata, storedBytes, lines };
+      const lines = (): Promise<Uint8Array> => linesIn(blob, metadata);
+      yield { kind: "segment", address, metadata, storedBytes, size: blob.size, lines };
     }
   }
+}
+
+/**
+ * Reads the lines of a segment.
+ *
+ * @throws StorageError `format` if it is longer than a recorder makes one of so many lines
+ */
+export async function linesIn(
+  blob: StoredContent,
+  { count }: SegmentMetadata,
+): Promise<Uint8Array> {
+  const maxBytes = segmentBytesMax(count);
+  if (blob.size <= maxBytes) return blob.bytes({ maxBytes });
+  throw new StorageError(
+    "format",
+    `${blob.address} is not a segment of a recorder: it has ${blob.size} bytes, and with ` +
+      `${count === 1 ? "1 line" : `${count} lines`} the limit is ${maxBytes}`,
+  );
 }
 
 /** Errors that are about the blob, and not about the store. */

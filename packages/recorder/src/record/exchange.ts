@@ -81,7 +81,7 @@ export interface RecordedBody {
  * - `broken`    it is not what its type says, such as JSON
  * - `rule`      a rule drops it
  * - `queue`     too many bytes were queued
- * - `limit`     the limit for bodies is 0
+ * - `limit`     the limit for bodies is 0, or the exchange would take more than 32 MiB as JSON
  * - `unseen`    it passed where the recorder cannot see it, such as inside of a `Request`
  */
 export type BodyOmission =
