@@ -55,6 +55,8 @@ function plainText(): string {
     `password=correct ${secret()} battery`,
     `password: ${jwt()} ${secret()}`,
     `password=it's-${secret()}`,
+    `password:\n${secret()}`,
+    `the token =\r\n\r\n  ${secret()} b`,
     `GET ${redirect(1)} HTTP/1.1`,
     `{"token": "${secret()}"`,
   ].join("\n");
@@ -102,6 +104,7 @@ function body(): string {
     deepInside: nested({ password: secret() }, 5),
     callback: `/cb?redirect=${encodeURIComponent(`/x?password=${secret()}`)}`,
     message: `password=correct ${secret()} battery`,
+    lines: `password=\n${secret()} b`,
     quote: `user:email=${secret()} password=it's-${secret()}`,
     error: `bad: {"password":"${secret()}"}`,
     spaced: `see ${jwt('{ "alg":"HS256"}')}`,

@@ -222,6 +222,36 @@ describe("text", () => {
     expect(text("no notes: here\r\nat all")).toBe("no notes: here\r\nat all");
   });
 
+  test("loses values on the line after their names", () => {
+    for (const [given, redacted] of [
+      ["a\npassword:\nhunter2\nb", "a\npassword:\n***\nb"],
+      ["password:\r\n\r\n  hunter 2\r\nb", "password:\r\n\r\n  ***\r\nb"],
+      ["see 'token' =\t\n'hunter2'\nb", "see 'token' =\t\n***\nb"],
+      ["token: |\n  hunter2\nb", "token: ***\n  ***\nb"],
+      ["password:\ntoken:\nhunter2\nb", "password:\n***\n***\nb"],
+      ["note:\nhello\n2 >\n1 -\n", "note:\nhello\n2 >\n1 -\n"],
+      ["password:\n", "password:\n"],
+    ] as const) {
+      expect(text(given)).toBe(redacted);
+    }
+    expect(text("password:\nhun", { cut: true })).toBe("password:\n***");
+    expect(text('["password=\\nhunter2\\nb"]')).toBe('["password=\\n***\\nb"]');
+  });
+
+  test("keeps hashes of values that are one word", () => {
+    const hash = (given: string, type: string, more = {}): string | undefined =>
+      redactedBody(given, type, [{ name: "email", action: "hash" }], more).text;
+    const hashed = hash('{"email":"me@x"}', "application/json")!.slice(10, -2);
+    expect(hashed).toMatch(/^hash:[0-9a-f]{32}$/u);
+    for (const before of ["email: ", "email=", "email:\n", "email=\n", "see user.email:\r\n\t"]) {
+      expect(hash(`${before}me@x\nb`, "text/plain")).toBe(`${before}${hashed}\nb`);
+      expect(hash(`${before}me@x and b\nb`, "text/plain")).toBe(`${before}***\nb`);
+      expect(hash(`${before}me@x`, "text/plain", { cut: true })).toBe(`${before}***`);
+    }
+    // What only looks like a hash is hashed.
+    expect(hash(`email=${hashed}`, "text/plain")).not.toContain(hashed);
+  });
+
   test("that only begins like JSON stays text", () => {
     expect(text("[info] password=x y")).toBe("[info] password=***");
     expect(text("{password: 'x'}")).toBe("{password: ***");

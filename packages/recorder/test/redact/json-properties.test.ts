@@ -130,8 +130,8 @@ const escaped = (text: string): fc.Arbitrary<string> =>
     )
     .map((inner) => `"${inner}"`);
 
-/** Without parameters, which are redacted in text, too. */
-const text = fc.string().map((any) => any.replaceAll("=", "-"));
+/** Without parameters and beginnings of JSON, which are redacted in text, too. */
+const text = fc.string().map((any) => any.replaceAll("=", "-").replace(/^\s*["{[]/u, "-"));
 
 const space = fc.constantFrom("", "", "", " ", "\n\t");
 const joined = (parts: readonly string[], spaces: readonly string[]): string =>

@@ -256,6 +256,9 @@ describe("values with names", () => {
     }
     expect(text("x secret=a b\nc=d e")).toBe("x secret=***\nc=d e");
     expect(text("x secret = a b")).toBe("x secret = ***");
+    expect(text("x secret =\n\n a b\nc")).toBe("x secret =\n\n ***\nc");
+    expect(text("'secret':\r\na b")).toBe("'secret':\r\n***");
+    expect(text("/?secret=\na b")).toBe("/?secret=\na b");
     expect(text(`bad: {"password": "a", "b": 1}`)).toBe('bad: {"password": ***');
     expect(text("bad: {'a': {'password':'a'}}")).toBe("bad: {'a': {'password':***");
     expect(text(String.raw`bad: "{\"password\":\"a\"}"`)).toBe(String.raw`bad: "{\"password\":***`);

@@ -2,6 +2,7 @@ import type { Work } from "../contract.ts";
 import { MASK } from "../rules/actions.ts";
 import { NOT_COVERED } from "../rules/names.ts";
 import type { RuleSet } from "../rules/rule-set.ts";
+import { redactedWord } from "../values/named-values.ts";
 import { redactText } from "../values/text.ts";
 
 /** Characters of a step, and the names that are looked up in one: about 0.1 ms. */
@@ -10,14 +11,23 @@ const NAMES_STEP = 128;
 
 /**
  * Redacts text line by line: besides what is recognized anywhere, `name: value` and `name = value` if
- * a rule covers the name, to the end of the line.
+ * a rule covers the name, to the end of the line. If the value is not on the line of its name, that is
+ * the next line that is not blank.
  */
 export function* redactPlainText(text: string, isCut: boolean, rules: RuleSet): Work<string> {
   const lines = text.split("\n");
   const last = lines.length - 1;
   let since = 0;
+  /** The rule for a name whose value has not come yet. */
+  let awaited = NOT_COVERED;
   for (const [index, line] of lines.entries()) {
-    lines[index] = yield* redactNamed(redactText(line, isCut && index === last, rules), rules);
+    const isLineCut = isCut && index === last;
+    const isBlank = line.trim() === "";
+    if (awaited === NOT_COVERED) {
+      const redacted = redactText(line, isLineCut, rules);
+      lines[index] = yield* redactNamed(redacted, !isLineCut, rules);
+    } else if (!isBlank) lines[index] = redactedLine(line, awaited, !isLineCut, rules);
+    if (!isBlank) awaited = nameAtEnd(line, rules);
     since += line.length + 1;
     if (since < STEP) continue;
     since = 0;
@@ -26,21 +36,51 @@ export function* redactPlainText(text: string, isCut: boolean, rules: RuleSet): 
   return lines.join("\n");
 }
 
-function* redactNamed(line: string, rules: RuleSet): Work<string> {
+/** @param line after what is recognized anywhere, such as `name=value`, was replaced */
+function* redactNamed(line: string, isWhole: boolean, rules: RuleSet): Work<string> {
   let names = 0;
   for (const { index } of line.matchAll(/[:=]/gu)) {
     names += 1;
     if (names % NAMES_STEP === 0) yield;
     const name = NAME_BEFORE.exec(line.slice(Math.max(0, index - NAME_MAX), index))?.[1];
-    if (name === undefined || rules.parameter(name) === NOT_COVERED) continue;
+    if (name === undefined) continue;
+    const rank = rules.parameter(name);
+    if (rank === NOT_COVERED) continue;
     const rest = line.slice(index + 1);
     const value = rest.trim();
-    // Where the value ends is not known.
     if (value === "" || value === MASK) continue;
-    return `${line.slice(0, index + 1)}${rest.startsWith(" ") ? " " : ""}${MASK}`;
+    const isReplaced = line[index] === "=";
+    if (isReplaced && HASHED.test(value)) continue;
+    // Where the value ends is not known.
+    const by = isReplaced || !isWhole ? MASK : redactedWord(value, rank, rules);
+    return `${line.slice(0, index + 1)}${rest.startsWith(" ") ? " " : ""}${by}`;
   }
   return line;
 }
 
+/** What `hashedText` makes. */
+const HASHED = /^hash:[0-9a-f]{32}$/u;
+
 const NAME_MAX = 80;
-const NAME_BEFORE = /([\p{L}\p{N}][\p{L}\p{N}._-]{0,63})["']?[ \t]{0,4}$/u;
+const NAME = String.raw`([\p{L}\p{N}][\p{L}\p{N}._-]{0,63})["']?[ \t]{0,4}`;
+const NAME_BEFORE = new RegExp(`${NAME}$`, "u");
+
+/** Also with what begins a block in YAML. */
+const NAME_AT_END = new RegExp(String.raw`${NAME}[:=][ \t]{0,4}(?:[|>][+-]?)?$`, "u");
+
+/** The rule for the name that ends a line, or `NOT_COVERED`. */
+function nameAtEnd(line: string, rules: RuleSet): number {
+  const end = line.trimEnd();
+  // Few lines end like this.
+  if (!":=|>+-".includes(end.at(-1) ?? " ")) return NOT_COVERED;
+  const name = NAME_AT_END.exec(end.slice(-NAME_MAX))?.[1];
+  return name === undefined ? NOT_COVERED : rules.parameter(name);
+}
+
+/** A line that is a value; blanks around it stay. */
+function redactedLine(line: string, rank: number, isWhole: boolean, rules: RuleSet): string {
+  const value = line.trim();
+  const by = isWhole ? redactedWord(value, rank, rules) : MASK;
+  const start = line.indexOf(value);
+  return `${line.slice(0, start)}${by}${line.slice(start + value.length)}`;
+}

@@ -36,7 +36,7 @@ export function namedValueSpans(
     if (rank === NOT_COVERED) continue;
     const isParameter =
       nameEnd === mark.index && isAfterDelimiter(text, nameStart) && !isQuote(text[from]);
-    const start = isParameter ? from : skipBlanks(text, from);
+    const start = isParameter ? from : skipSpace(text, from);
     const end = isParameter ? endOfParameter(text, start, isDecoded) : endOfLine(text, start);
     if (end > start) {
       const isWhole = !isCut || end < text.length;
@@ -53,8 +53,13 @@ const NOT_ONE_VALUE = /[\s"'`,;&<>]/u;
 function redactedValue(raw: string, rank: number, isWhole: boolean, rules: RuleSet): string {
   const value = decoded(raw);
   if (value === undefined || !isWhole || NOT_ONE_VALUE.test(raw)) return MASK;
-  const by = rules.apply(rank, value, () => MASK);
-  return by === undefined || by === MASK ? MASK : encoded(by);
+  const by = rules.apply(rank, value, () => MASK) ?? MASK;
+  return by === MASK ? MASK : encoded(by);
+}
+
+/** What takes the place of a value that is not encoded: that of the rule if it is one word. */
+export function redactedWord(value: string, rank: number, rules: RuleSet): string {
+  return NOT_ONE_VALUE.test(value) ? MASK : (rules.apply(rank, value, () => MASK) ?? MASK);
 }
 
 /** Skips blanks, and the quote of a name, which may be escaped. */
@@ -100,9 +105,10 @@ function isQuote(character: string | undefined): boolean {
   return character === '"' || character === "'";
 }
 
-function skipBlanks(text: string, from: number): number {
+/** Also skips line ends, because a value may be on the line after its name. */
+function skipSpace(text: string, from: number): number {
   let at = from;
-  while (text[at] === " " || text[at] === "\t") at += 1;
+  while (at < text.length && " \t\r\n".includes(text[at]!)) at += 1;
   return at;
 }
 
