@@ -31,7 +31,7 @@ export async function openPostgresFixture(): Promise<Fixture & { url: string }> 
     await inServer(
       undefined,
       `CREATE DATABASE ${name} TEMPLATE template0 LOCALE_PROVIDER icu ICU_LOCALE 'en'`,
-      // No test stops the machine, and waiting for the disk is most of their time.
+      // Some operators do. The catalog must not depend on it.
       `ALTER DATABASE ${name} SET synchronous_commit = off`,
     );
   }

@@ -1,9 +1,12 @@
 import { afterAll, expect, test } from "bun:test";
 import { SQL } from "bun";
+import { changesOf } from "../../src/catalog/changes.ts";
+import { openPostgres } from "../../src/catalog/database/postgres.ts";
+import { rows } from "../../src/catalog/database/port.ts";
 import { openCatalog } from "../../src/catalog/open-catalog.ts";
 import { requireServer } from "../../../../tests/servers/require-server.ts";
 import { catalogBehaviour } from "./behaviour/behaviour.ts";
-import { bytes, failureOf, inline, put, putOf, using } from "./behaviour/fixture.ts";
+import { bytes, failureOf, inline, NOW, put, putOf, using } from "./behaviour/fixture.ts";
 import { dropDatabases, openPostgresFixture, postgresRecorder } from "./postgres-fixture.ts";
 
 requireServer("postgres")("catalog in PostgreSQL", () => {
@@ -46,6 +49,64 @@ requireServer("postgres")("catalog in PostgreSQL", () => {
         expect((await catalog.findObject(bucket.id, bytes(key)))?.seq).toBe(seq);
       }
       expect(new Set(stored.map(({ seq }) => seq)).size).toBe(stored.length);
+    }),
+  );
+
+  test(
+    "writes are acknowledged once the log has them, though the database is set not to wait for it",
+    using(openPostgresFixture, async ({ catalog, bucket, url }) => {
+      const admin = new SQL(url, { max: 1 });
+      const [{ setting }] = await admin.unsafe(
+        "SELECT current_setting('synchronous_commit') AS setting",
+      );
+      expect(setting).toBe("off");
+      let seq = 1_000_000;
+      const writes = {
+        nextSeq: async () => catalog.nextSeq(),
+        beginWrite: async () => catalog.beginWrite(NOW),
+        commitPut: async () => catalog.commitPut(putOf(bucket, "key", inline(seq++))),
+      };
+      for (const [name, write] of Object.entries(writes)) {
+        // The log is written in the background, too: one of them might be lucky.
+        for (let i = 0; i < 20; i++) {
+          const [{ before }] = await admin.unsafe("SELECT pg_current_wal_insert_lsn() AS before");
+          await write();
+          const [{ kept }] = await admin.unsafe(
+            `SELECT pg_current_wal_flush_lsn() > '${before}' AS kept`,
+          );
+          expect([name, i, kept]).toEqual([name, i, true]);
+        }
+      }
+      await admin.close();
+    }),
+  );
+
+  test(
+    "a setting that waits for more than the log is kept",
+    using(openPostgresFixture, async ({ url }) => {
+      const admin = new SQL(url, { max: 1 });
+      const name = new URL(url).pathname.slice(1);
+      const found = new Map<string, unknown>();
+      for (const setting of ["local", "remote_write", "on", "remote_apply", "off"]) {
+        await admin.unsafe(`ALTER DATABASE ${name} SET synchronous_commit = ${setting}`);
+        const database = await openPostgres(url, 1, (dialect) => ({
+          ...changesOf(dialect),
+          *setComplete() {
+            const [row] = yield* rows("SELECT current_setting('synchronous_commit') AS value");
+            found.set(setting, row!["value"]);
+          },
+        }));
+        await database.write("setComplete", true);
+        await database.close();
+      }
+      await admin.close();
+      expect(Object.fromEntries(found)).toEqual({
+        local: "local",
+        remote_write: "remote_write",
+        on: "on",
+        remote_apply: "remote_apply",
+        off: "on",
+      });
     }),
   );
 

@@ -34,8 +34,6 @@ async function newDatabase(template: string): Promise<string> {
     `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '${template}'`,
   );
   await sql.unsafe(`CREATE DATABASE ${name} TEMPLATE ${template}`);
-  // No test stops the machine, and waiting for the disk is most of their time.
-  await sql.unsafe(`ALTER DATABASE ${name} SET synchronous_commit = off`);
   await sql.close();
   url.pathname = `/${name}`;
   return url.href;
