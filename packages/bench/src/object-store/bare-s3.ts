@@ -10,8 +10,11 @@ export interface BareS3 {
   get(name: string, buffer: Uint8Array): Promise<number>;
   /** The response headers of a HEAD request. */
   head(name: string): Promise<Headers>;
-  /** The names of at most 1,000 objects behind one, in the order of the server. */
-  list(after: string): Promise<string[]>;
+  /**
+   * The names of at most 1,000 objects behind one, in the order of the server. With a delimiter, those of
+   * common prefixes follow them.
+   */
+  list(after: string, delimiter?: string): Promise<string[]>;
   /** The path and the signed headers of a request for an object, whose body is not signed. */
   sign(method: "GET" | "PUT", name: string): Signed;
   createBucket(): Promise<void>;
@@ -118,15 +121,21 @@ export function bareS3(
       return length;
     },
     head: async (name) => (await send("HEAD", pathOf(name))).headers,
-    async list(after) {
-      const given = { "list-type": "2", prefix, "start-after": prefix + after };
+    async list(after, delimiter) {
+      const given = {
+        // In the order in which they are signed.
+        ...(delimiter !== undefined && { delimiter }),
+        "list-type": "2",
+        prefix,
+        "start-after": prefix + after,
+      };
       const query = Object.entries(given)
         .map(([name, value]) => `${name}=${encodeURIComponent(value)}`)
         .join("&");
       const text = await (await send("GET", `/${bucket}`, undefined, EMPTY, query)).text();
       // The names of suites have nothing that XML writes in another way.
-      return Array.from(text.matchAll(/<Key>([^<]*)<\/Key>/gu), ([, key]) =>
-        key!.slice(prefix.length),
+      return Array.from(text.matchAll(/<(?:Key|CommonPrefixes><Prefix)>([^<]*)</gu), ([, name]) =>
+        name!.slice(prefix.length),
       );
     },
     sign(method, name) {

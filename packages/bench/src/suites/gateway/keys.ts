@@ -22,6 +22,25 @@ export function nameOf(index: number): string {
   return index.toString(16).padStart(64, "0");
 }
 
+/** How keys are named, by their numbers and in the order of these. */
+interface Naming {
+  nameOf(index: number): string;
+  /** The same in SQL, of the number `n`. */
+  readonly sql: string;
+}
+
+/** The names of blobs. */
+const FLAT: Naming = { nameOf, sql: "printf('%064x', n)" };
+
+/** In each folder: as many as the last two digits of a name can count. */
+const IN_FOLDER = 256;
+
+/** In folders. */
+export const IN_FOLDERS: Naming = {
+  nameOf: (index) => nameOf(index).replace(/..$/u, "/$&"),
+  sql: "printf('%062x/%02x', n / 256, n % 256)",
+};
+
 /** Names that have to be found, in their order. */
 export interface Wanted {
   readonly names: readonly string[];
@@ -35,10 +54,21 @@ export interface Page extends Wanted {
 }
 
 /** A page from a random key on. There are more keys than a page has. */
-export function pageOf(count: number, random: Random): Page {
+export function pageOf(count: number, random: Random, naming: Naming = FLAT): Page {
   const first = Math.floor(random() * (count - PAGE));
-  const names = Array.from({ length: PAGE }, (_, i) => nameOf(first + 1 + i));
-  return { after: nameOf(first), ...wanted(names) };
+  const names = Array.from({ length: PAGE }, (_, i) => naming.nameOf(first + 1 + i));
+  return { after: naming.nameOf(first), ...wanted(names) };
+}
+
+/** A page of folders from a random one on, of keys that are in folders. It is shorter if they are few. */
+export function folderPageOf(count: number, random: Random): Page {
+  const keyOf = (folder: number, inFolder: number) =>
+    IN_FOLDERS.nameOf(folder * IN_FOLDER + inFolder);
+  const folders = Math.ceil(count / IN_FOLDER);
+  const first = 1 + Math.floor(random() * Math.max(0, folders - PAGE));
+  const length = Math.min(PAGE, folders - first);
+  const names = Array.from({ length }, (_, i) => keyOf(first + i, 0).replace(/[^/]+$/u, ""));
+  return { after: keyOf(first - 1, IN_FOLDER - 1), ...wanted(names) };
 }
 
 /** Random keys. */
@@ -73,7 +103,12 @@ export async function fillStore(access: ObjectStoreAccess, count: number): Promi
  *
  * @param prefix of the keys
  */
-export async function fillCatalog(file: string, prefix: string, count: number): Promise<void> {
+export async function fillCatalog(
+  file: string,
+  prefix: string,
+  count: number,
+  naming: Naming = FLAT,
+): Promise<void> {
   const catalog = await openCatalog(file);
   const now = Date.now();
   const about = { name: BUCKET, owner: "BENCH", region: "us-east-1", time: now };
@@ -85,7 +120,7 @@ export async function fillCatalog(file: string, prefix: string, count: number): 
       type: "object",
       object: {
         bucket: bucket.id,
-        key: new TextEncoder().encode(prefix + nameOf(0)),
+        key: new TextEncoder().encode(prefix + naming.nameOf(0)),
         seq: highest,
         kind: "inline",
         root: nameOf(0) as Address,
@@ -104,13 +139,22 @@ export async function fillCatalog(file: string, prefix: string, count: number): 
   const seq = await catalog.nextSeq();
   await catalog.recordSnapshot({ seq, time: now, name: "0".repeat(64) });
   await catalog.close();
-  copyObjects(file, prefix, bucket.id, count);
+  copyObjects(file, { prefix, lastSeq: bucket.id, count, naming });
+}
+
+interface Copies {
+  readonly prefix: string;
+  /** Of the object that is copied. */
+  readonly lastSeq: number;
+  /** With that object. */
+  readonly count: number;
+  readonly naming: Naming;
 }
 
 /** Adds copies of the only object under other keys, in their order, so that each index grows at its end. */
-function copyObjects(file: string, prefix: string, lastSeq: number, count: number): void {
+function copyObjects(file: string, { prefix, lastSeq, count, naming }: Copies): void {
   const own: Readonly<Record<string, string>> = {
-    key: "CAST($prefix || printf('%064x', n) AS BLOB)",
+    key: `CAST($prefix || ${naming.sql} AS BLOB)`,
     seq: "$seq + n",
     root: "unhex(printf('%064x', n))",
   };

@@ -1,4 +1,4 @@
-/** A catalog with very many keys: how long a gateway takes to start, and to answer a listing. */
+/** A catalog with very many keys: how long a gateway takes to start, and to answer listings. */
 import { join } from "node:path";
 import { type Findings, measurementOf } from "../../harness/results.ts";
 import { timeTarget } from "../../harness/targets.ts";
@@ -6,11 +6,11 @@ import { bareS3 } from "../../object-store/bare-s3.ts";
 import type { Scratch } from "../../object-store/scratch.ts";
 import { seededRandom } from "../../statistics/random.ts";
 import type { SuiteContext } from "../../suite.ts";
-import { expectNames, fillCatalog, pageOf } from "./keys.ts";
+import { IN_FOLDERS, expectNames, fillCatalog, folderPageOf, pageOf } from "./keys.ts";
 import { BELOW, type Program, serve } from "./serving.ts";
 
 const STARTS = 5;
-/** Of each start. */
+/** Of each start: pages of keys, and pages of folders. */
 const LISTS = 40;
 /** Seconds. */
 const LIST_MOST = 0.005;
@@ -26,22 +26,29 @@ export async function manyKeys(
   at(`many-keys/${BELOW}`);
   const catalog = join(program.folder, "many-keys");
   const start = performance.now();
-  await fillCatalog(catalog, "", count);
+  await fillCatalog(catalog, "", count, IN_FOLDERS);
   log(`${count} keys in ${((performance.now() - start) / 1000).toFixed(1)} s`);
   const random = seededRandom(seed);
   const starts: number[] = [];
   const lists: number[] = [];
+  const folderLists: number[] = [];
   for (let round = 0; round < (quick ? 1 : STARTS); round++) {
     const options = { ...program, store: at("many-keys"), catalog, signal };
     await using gateway = await serve(options);
     starts.push(gateway.startSeconds);
     const s3 = bareS3(gateway.access);
     for (let i = 0; i < LISTS; i++) {
-      const page = pageOf(count, random);
-      const before = performance.now();
+      const page = pageOf(count, random, IN_FOLDERS);
+      const folders = folderPageOf(count, random);
+      const begin = performance.now();
       const names = await s3.list(page.after);
-      lists.push((performance.now() - before) / 1000);
+      const middle = performance.now();
+      const found = await s3.list(folders.after, "/");
+      const end = performance.now();
+      lists.push((middle - begin) / 1000);
+      folderLists.push((end - middle) / 1000);
       expectNames(names, page);
+      expectNames(found, folders);
     }
   }
   const measured = (name: string, samples: readonly number[]) =>
@@ -51,11 +58,15 @@ export async function manyKeys(
       random,
     );
   const among = `among ${count} keys`;
-  const [list, begun] = [measured(`LIST ${among}`, lists), measured(`start ${among}`, starts)];
+  const list = measured(`LIST ${among}`, lists);
+  const folderList = measured(`LIST of folders ${among}`, folderLists);
+  const begun = measured(`start ${among}`, starts);
+  const most = LIST_MOST;
   return {
-    measurements: [list, begun],
+    measurements: [list, folderList, begun],
     targets: [
-      timeTarget(`LIST of a page ${among}: time`, list, { most: LIST_MOST }, random),
+      timeTarget(`LIST of a page ${among}: time`, list, { most }, random),
+      timeTarget(`LIST of a page of folders ${among}: time`, folderList, { most }, random),
       timeTarget(`start ${among}: time`, begun, { most: START_MOST }, random),
     ],
   };
