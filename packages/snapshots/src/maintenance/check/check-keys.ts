@@ -1,29 +1,41 @@
 import type { FoundSnapshot, HeadOptions, Repository } from "../../repository/repository.ts";
+import { type Address, StorageError } from "@idk/storage";
 import { type OpenSnapshot, openSnapshot } from "../../read/open-snapshot.ts";
-import type { PackReader } from "../../read/pack-reader.ts";
+import { PACK_BLOB_MAX, type PackSort, openPack } from "../../format/packs/pack.ts";
+import { type SessionSecretsOf, sessionSecrets } from "../../read/session-secrets.ts";
 import type { PackTable } from "./pack-table.ts";
 import type { SessionId } from "../../format/names/identifiers.ts";
-import { StorageError } from "@idk/storage";
 import { createHash } from "node:crypto";
+import { fetchBlob } from "@idk/storage/blobs";
 import { isFaultOfOne } from "../../repository/find-heads.ts";
-import { sessionSecrets } from "../../read/session-secrets.ts";
 
 /** Opens the keys of the sessions that snapshots need: what others have opened proves nothing of a copy. */
 export interface KeyChecker {
   /**
    * Opens keys that no snapshot before had, and compares each with what others have for the session. If two
-   * differ, a pack of each is opened, because anyone who may write can give any session a wrong key.
+   * differ, a pack of each is opened, because anyone who may write can give any session a wrong key. A pack
+   * that is missing or damaged proves nothing of a key.
    *
    * @param sessions that the snapshot's packs are of, each with the number of a pack that is there, if any is
-   * @param onFault is told of the first key that is for none of the identities, and of the first other fault,
-   *   also of a snapshot before
    * @throws StorageError what the store throws
    */
   check(
     opened: OpenSnapshot,
     sessions: ReadonlyMap<SessionId, number | undefined>,
-    onFault: (found: FoundSnapshot, session: SessionId, error: StorageError) => Promise<void>,
+    findings: KeyFindings,
   ): Promise<void>;
+}
+
+/** Is told of what is found, also of a snapshot before. */
+export interface KeyFindings {
+  /** The first key of a snapshot that is for none of the identities, and its first other fault. */
+  readonly onFault: (
+    found: FoundSnapshot,
+    session: SessionId,
+    error: StorageError,
+  ) => Promise<void>;
+  /** A pack that is missing or damaged, so that it proves nothing of a key. */
+  readonly onPack: (found: FoundSnapshot, pack: Address, error: StorageError) => Promise<void>;
 }
 
 /** Keys that are remembered, at about 300 bytes each, until this begins anew. */
@@ -47,33 +59,71 @@ export function keyChecker(
   options: HeadOptions,
 ): KeyChecker {
   const { signal } = options;
+  const { backend, naCl } = repository;
   /** By session and blob: the hash of the secret. */
   const known = new Map<string, string>();
   const bySession = new Map<SessionId, Opened>();
   /** The payloads of snapshots that were found to be wrong only later. */
   const accused = new Set<string>();
+  let buffer: Uint8Array<ArrayBuffer> | undefined;
 
-  async function opensPack(packs: PackReader, number: number): Promise<boolean> {
-    const row = table.row(number);
-    // Another snapshot may have referred to it as one of the other sort.
-    for (const sort of ["metadata", "data"] as const) {
+  const remember = (session: SessionId, opened: Opened): void => {
+    if (bySession.size >= REMEMBERED_MAX) bySession.clear();
+    bySession.set(session, opened);
+  };
+  /** Whether a snapshot's secret opens one of its packs; undefined if the pack proves nothing. */
+  async function opensPack(
+    secrets: SessionSecretsOf,
+    { found, pack }: Pick<Opened, "found" | "pack">,
+    { onPack }: KeyFindings,
+  ): Promise<boolean | undefined> {
+    const row = table.row(pack);
+    let secret: Uint8Array;
+    let blob: Uint8Array;
+    try {
+      secret = await secrets.secretOf(row.session, signal);
+    } catch (error) {
+      if (!isFaultOfOne(error)) throw error;
+      return undefined;
+    }
+    try {
+      buffer ??= new Uint8Array(PACK_BLOB_MAX);
+      blob = await fetchBlob(backend, row.address, buffer, { signal });
+    } catch (error) {
+      if (!isFaultOfOne(error)) throw error;
+      await onPack(found, row.address, error);
+      return undefined;
+    }
+    const opens = (sort: PackSort): boolean => {
       try {
-        await packs[sort](row, signal);
+        // A copy, because it is opened in place.
+        openPack(naCl, secret, sort, row, blob.slice());
         return true;
       } catch (error) {
         if (!isFaultOfOne(error)) throw error;
+        // Whatever comes after these is the fault of who sealed the pack with this secret.
+        return error.code !== "format" && error.code !== "commit";
       }
-    }
-    return false;
+    };
+    // Another snapshot may have referred to it as one of the other sort.
+    return opens("meta") || opens("data");
   }
-  async function isRight({ isProven, found, pack }: Opened): Promise<boolean> {
-    if (isProven) return true;
-    const { packs } = await openSnapshot(repository, found, options);
-    return opensPack(packs, pack);
+  async function isRight(other: Opened, findings: KeyFindings): Promise<boolean | undefined> {
+    if (other.isProven) return true;
+    let opened: OpenSnapshot;
+    try {
+      opened = await openSnapshot(repository, other.found, options);
+    } catch (error) {
+      // It was there before: a prune has deleted it, or the check of records reports it.
+      if (!isFaultOfOne(error)) throw error;
+      return undefined;
+    }
+    return opensPack(sessionSecrets(repository, opened.snapshot, options), other, findings);
   }
 
   return {
-    async check({ found, snapshot, packs }, sessions, onFault) {
+    async check({ found, snapshot }, sessions, findings) {
+      const { onFault } = findings;
       const secrets = sessionSecrets(repository, snapshot, options);
       const compare = async (session: SessionId, pack: number | undefined): Promise<void> => {
         const key = hashOf(session, snapshot.sessionKeys.get(session) ?? new Uint8Array(0));
@@ -85,12 +135,18 @@ export function keyChecker(
         }
         const other = bySession.get(session);
         if (pack === undefined || other?.hash === hash) return;
-        if (other !== undefined && !(await opensPack(packs, pack))) throw differs(other);
-        if (bySession.size >= REMEMBERED_MAX) bySession.clear();
-        const own = { hash, found, pack, isProven: other !== undefined };
-        bySession.set(session, own);
-        if (other === undefined || accused.has(other.found.payloadHash)) return;
-        if (await isRight(other)) return;
+        const own = { hash, found, pack };
+        if (other === undefined) return remember(session, { ...own, isProven: false });
+        const isOwnRight = await opensPack(secrets, own, findings);
+        if (isOwnRight === false) throw differs(other);
+        const isOtherRight = await isRight(other, findings);
+        // What is proven is not forgotten for what is not.
+        if (isOtherRight === true && isOwnRight !== true) {
+          remember(session, { ...other, isProven: true });
+        } else {
+          remember(session, { ...own, isProven: isOwnRight === true });
+        }
+        if (isOtherRight !== false || accused.has(other.found.payloadHash)) return;
         accused.add(other.found.payloadHash);
         await onFault(other.found, session, differs(own));
       };
@@ -110,7 +166,7 @@ export function keyChecker(
   };
 }
 
-function differs({ found: { marker } }: Opened): StorageError {
+function differs({ found: { marker } }: Pick<Opened, "found">): StorageError {
   return new StorageError(
     "tree",
     `it is another than that of the snapshot of the head ${marker.address}, and does not open a pack of the session`,

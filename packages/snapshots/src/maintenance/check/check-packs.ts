@@ -17,6 +17,8 @@ export interface PackChecker {
   read(packs: PackReader, from: number): Promise<void>;
   /** Reports a pack that is not there. */
   missing(address: Address): Promise<void>;
+  /** Reports a pack that cannot be read. */
+  fault(address: Address, error: StorageError): Promise<void>;
   /** Asks the store about the others, and deletes. Returns all packs that turned out to be damaged. */
   finish(): Promise<ReadonlySet<Address>>;
   readonly counts: {
@@ -97,6 +99,7 @@ export function packChecker(
   return {
     counts,
     missing,
+    fault,
     watch: (packs, onMissing) => ({
       ...packs,
       async metadata(row, inner) {

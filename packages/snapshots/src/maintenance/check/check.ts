@@ -166,9 +166,12 @@ export async function check(
       sessions.set(session, sessions.get(session) ?? (isThere ? number : undefined));
       if (!isThere) await tell({ missing: trees.packs.row(number).address });
     }
-    await keys.check(snapshot, sessions, async (of, session, error) =>
-      reporterOf(of)({ kind: "key", found: of, session, error }),
-    );
+    await keys.check(snapshot, sessions, {
+      onFault: async (of, session, error) =>
+        reporterOf(of)({ kind: "key", found: of, session, error }),
+      onPack: async (of, pack, error) =>
+        error.code === "not-found" ? reporterOf(of)({ missing: pack }) : packs.fault(pack, error),
+    });
     let reach: AddressList;
     try {
       reach = await packsAt(reaches, found.head.reach);
