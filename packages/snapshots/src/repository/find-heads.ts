@@ -142,10 +142,15 @@ export async function readHead(
 /** Heads that are read at once. Each takes a buffer of a root, about a MiB. */
 const CONCURRENCY = 8;
 
-/** Reads heads in the order of their markers, some at once. */
+/**
+ * Reads heads in the order of their markers, some at once.
+ *
+ * @param wanted how many at once, if that is fewer than by default; is asked before each
+ */
 export async function* readHeads<T>(
   read: (listed: ListedMarker) => Promise<T>,
   markers: AsyncIterable<ListedMarker>,
+  wanted: () => number = () => CONCURRENCY,
 ): AsyncGenerator<T> {
   const pending: Promise<T>[] = [];
   try {
@@ -154,7 +159,7 @@ export async function* readHeads<T>(
       // A rejection is thrown when this item is awaited.
       reading.catch(() => undefined);
       pending.push(reading);
-      if (pending.length >= CONCURRENCY) yield await pending.shift()!;
+      while (pending.length >= Math.min(wanted(), CONCURRENCY)) yield await pending.shift()!;
     }
     while (pending.length > 0) yield await pending.shift()!;
   } finally {

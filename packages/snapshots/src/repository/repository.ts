@@ -135,12 +135,17 @@ export function repositoryOf(parts: RepositoryParts): Repository {
     return known;
   };
 
-  /** The heads of markers, without those that do not count, which are reported. */
+  /**
+   * The heads of markers, without those that do not count, which are reported.
+   *
+   * @param isAll reads some at once. Otherwise the first may be the only one that is wanted, and as many are
+   *   read at once as did not count before it: anyone who can put can make up markers
+   */
   async function* counting(
     markers: AsyncIterable<ListedMarker>,
     options: HeadOptions,
     comparison: Comparison,
-    atOnce = false,
+    isAll = false,
   ): AsyncGenerator<FoundHead> {
     const rules = comparison.settings?.head.settings;
     // Anyone can sign heads that are not allowed, so only those are kept that matter.
@@ -154,7 +159,10 @@ export function repositoryOf(parts: RepositoryParts): Repository {
       const now = await clock.now(options.signal);
       return readHead(parts, pinned, listed, now, options.signal);
     };
-    for await (const found of atOnce ? readHeads(read, markers) : oneByOne(read, markers)) {
+    let refused = 0;
+    const wanted = isAll ? undefined : () => 1 + refused;
+    for await (const found of readHeads(read, markers, wanted)) {
+      refused += 1;
       if ("error" in found) {
         const { address } = found.marker;
         if (addresses.has(address)) comparison.faults.set(address, found.error);
@@ -163,6 +171,7 @@ export function repositoryOf(parts: RepositoryParts): Repository {
       }
       const why = rules && whyNotAllowed(found, rules, pinned.owner);
       if (why === undefined) {
+        refused = 0;
         yield found;
         continue;
       }
@@ -295,13 +304,6 @@ function isExplained(
 
 /** How far this machine's clock may be behind before the newest settings are looked for again. */
 const CLOCK_OFF_MAX = 60 * 60 * 1000;
-
-async function* oneByOne<T>(
-  read: (listed: ListedMarker) => Promise<T>,
-  markers: AsyncIterable<ListedMarker>,
-): AsyncGenerator<T> {
-  for await (const listed of markers) yield await read(listed);
-}
 
 async function* just<T>(item: T): AsyncGenerator<T> {
   yield item;

@@ -14,7 +14,13 @@ import {
   formatMarker,
   nextGeneration,
 } from "../format/names/marker.ts";
-import { type ListedMarker, listMarkers, newestMarkers, readHeads } from "./find-heads.ts";
+import {
+  type ListedMarker,
+  listMarkers,
+  newestMarkers,
+  readHead,
+  readHeads,
+} from "./find-heads.ts";
 import type { MarkerBackend } from "./marker-backend.ts";
 import { rememberedOf } from "./head-memory.ts";
 import type { RepositoryHead } from "../format/records/head.ts";
@@ -238,8 +244,8 @@ function changed(
 
 /** All settings that count. Each head is read once, and stays known if it is not listed any more. */
 function settingsChain(repository: Repository, inForce: FoundSettings, options: HeadOptions) {
-  const { backend } = repository;
-  const { signal } = options;
+  const { backend, pinned } = repository;
+  const { signal, onRefused } = options;
   const { chain } = inForce.marker;
   /** By the names of markers; undefined if the head does not count. */
   const known = new Map<string, FoundSettings | undefined>();
@@ -247,18 +253,26 @@ function settingsChain(repository: Repository, inForce: FoundSettings, options: 
   const add = (found: FoundSettings) => known.set(formatMarker(found.marker), found);
   add(inForce);
 
-  const readOne = async (listed: ListedMarker): Promise<readonly [string, FoundSettings?]> => {
+  const readOne = async (
+    listed: ListedMarker,
+    now: number,
+  ): Promise<readonly [string, FoundSettings?]> => {
     const name = formatMarker(listed.marker);
     const before = known.get(name);
     if (before !== undefined) return [name, { ...before, storedAt: listed.storedAt }];
-    const found = known.has(name) ? undefined : await repository.read(listed, options);
-    return found !== undefined && isSettingsHead(found) ? [name, found] : [name];
+    // Anyone who can put can make up very many.
+    if (known.has(name)) return [name];
+    const found = await readHead(repository, pinned, listed, now, signal);
+    if (!("error" in found)) return isSettingsHead(found) ? [name, found] : [name];
+    onRefused?.(found);
+    return [name];
   };
   return {
     /** @param now the store's time, in milliseconds */
     async read(now: number): Promise<Lineage<FoundSettings>> {
       const markers = newestMarkers(backend, chain, now, signal);
-      for await (const [name, found] of readHeads(readOne, markers)) known.set(name, found);
+      const read = async (listed: ListedMarker) => readOne(listed, now);
+      for await (const [name, found] of readHeads(read, markers)) known.set(name, found);
       const heads = [...known.values()].filter((found) => found !== undefined);
       const newestFirst = heads.toSorted((a, b) => compareMarkers(a.marker, b.marker));
       return lineageOf(newestFirst);
@@ -312,12 +326,15 @@ export async function revokeWriter(
 ): Promise<FoundSettings> {
   const { signal } = options;
   const now = await repository.clock.now(signal);
-  let last = 0;
-  for await (const listed of listMarkers(repository.backend, "", signal ? { signal } : {})) {
-    const { generation } = listed.marker;
-    if (generation <= Math.max(now, last)) continue;
-    const found = await repository.read(listed, options);
-    if (found?.head.writer === writer) last = generation;
+  let last = now;
+  async function* ahead() {
+    for await (const listed of listMarkers(repository.backend, "", signal ? { signal } : {})) {
+      if (listed.marker.generation > last) yield listed;
+    }
+  }
+  const read = async (listed: ListedMarker) => repository.read(listed, options);
+  for await (const found of readHeads(read, ahead())) {
+    if (found?.head.writer === writer) last = Math.max(last, found.head.generation);
   }
   const change = (settings: Settings, time: number) =>
     revoke(settings, writer, Math.max(time, last));
