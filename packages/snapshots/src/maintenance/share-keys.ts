@@ -60,8 +60,10 @@ export async function shareKeys(
 ): Promise<SharedKeys> {
   const { pinned, writer, backend, naCl } = repository;
   const { signal } = options;
-  const same: Parameters<typeof changeSettings>[2] = (settings) => settings;
-  await changeSettings(repository, recipients, same, { ...options, forReaders: true });
+  const seal = async () =>
+    changeSettings(repository, recipients, (same) => same, { ...options, forReaders: true });
+  // First, because they decide which heads count.
+  const sealed = await seal();
   if (writer === undefined) throw new StorageError("usage", "sharing keys needs the owner's key");
 
   const secrets = new Map<SessionId, Uint8Array>();
@@ -111,6 +113,9 @@ export async function shareKeys(
     const { marker } = await putHead(repository, writer, head, recipients, { signal });
     heads.push(marker);
   }
+  // This may have taken long, and what other owners have changed or joined since then is not for these readers.
+  const inForce = await repository.settings({ ...options, refresh: true });
+  if (inForce.payloadHash !== sealed.payloadHash) await seal();
   return {
     chains: chains.size,
     sessions: secrets.size,

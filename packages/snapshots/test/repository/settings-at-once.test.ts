@@ -5,7 +5,14 @@
  *
  * An order of the second kind follows from its seed. `IDK_TEST_SLOW=1` tries more.
  */
-import { type Backend, StorageError, generateIdentity, wrapBackend } from "@idk/storage";
+import {
+  type Act,
+  type Choice,
+  inEveryOrder,
+  runOwners,
+  textOf,
+} from "../support/owners-at-once.ts";
+import { StorageError, generateIdentity } from "@idk/storage";
 import { Killed, turns } from "../maintenance/model/turns.ts";
 import { type OwnRepository, all, testRepository } from "../support/repositories.ts";
 import { type SettingsHead, isSettingsHead, settingsApart } from "../../src/rules/joining.ts";
@@ -14,7 +21,6 @@ import { close, grantsSame } from "../../src/rules/granting.ts";
 import { expect, test } from "bun:test";
 import type { Repository } from "../../src/repository/repository.ts";
 import type { Settings } from "../../src/format/records/settings.ts";
-import { chainOf } from "../../src/format/names/chain.ts";
 import { openRepository } from "../../src/repository/open.ts";
 import { randomFrom } from "../maintenance/model/random.ts";
 import { volatileHeadMemory } from "../../src/repository/head-memory.ts";
@@ -140,76 +146,6 @@ function expectConflictsOnly(
   }
 }
 
-interface Step {
-  readonly owner: number;
-  readonly kind: "list" | "put";
-}
-
-/** An owner whose listings of settings and markers wait until they are let through. */
-interface Owner {
-  /** What it waits for; undefined once it has ended. */
-  readonly next: () => Promise<Step["kind"] | undefined>;
-  readonly letThrough: () => void;
-  readonly result: Promise<unknown>;
-}
-
-async function startOwner(
-  given: OwnRepository,
-  recipients: readonly string[],
-  deed: Deed,
-): Promise<Owner> {
-  const chain = chainOf(given.repository, "");
-  let isGated = false;
-  let waiting = Promise.withResolvers<Step["kind"] | undefined>();
-  let pass = Promise.withResolvers<void>();
-  const gate = async (kind: Step["kind"]) => {
-    if (!isGated) return;
-    const passing = pass.promise;
-    waiting.resolve(kind);
-    await passing;
-  };
-  const backend: Backend = wrapBackend(given.backend, {
-    listMarkers: (list) =>
-      async function* listed(prefix, options) {
-        // A listing of the chain begins with one key, and its other pages follow at once.
-        if (prefix === `${chain}/` && options?.limit === 1) await gate("list");
-        yield* list(prefix, options);
-      },
-    putMarker: (put) => async (name, options) => {
-      await gate("put");
-      await put(name, options);
-    },
-  });
-  const memory = volatileHeadMemory();
-  const gated = await given.open(memory, backend);
-  await gated.settings();
-  // What it reads before and after the change decides nothing.
-  const { settings } = await given.open(memory);
-  isGated = true;
-  const result = deed.act({ ...gated, settings }, recipients);
-  const end = () => waiting.resolve(undefined);
-  result.then(end, end);
-  return {
-    next: () => waiting.promise,
-    letThrough() {
-      const passed = pass;
-      waiting = Promise.withResolvers();
-      pass = Promise.withResolvers();
-      passed.resolve();
-    },
-    result,
-  };
-}
-
-/** Which of those that wait goes on. */
-type Choice = (waiting: readonly Step[]) => number;
-
-interface Ending {
-  readonly given: OwnRepository;
-  readonly steps: readonly Step[];
-  readonly results: readonly PromiseSettledResult<unknown>[];
-}
-
 /**
  * Runs owners in an order.
  *
@@ -220,56 +156,14 @@ async function run(
   names: readonly Name[],
   choose: Choice,
   more: readonly (readonly string[])[] = [],
-): Promise<Ending | undefined> {
+) {
   const given = await testRepository(RULES);
-  const owners = await Promise.all(
-    names.map((name, owner) =>
-      startOwner(given, [...given.recipients, ...(more[owner] ?? [])], DEEDS[name]),
-    ),
-  );
-  const steps: Step[] = [];
-  let before: readonly Step[] = [];
-  for (;;) {
-    const waiting: Step[] = [];
-    for (const [owner, one] of owners.entries()) {
-      const kind = await one.next();
-      if (kind !== undefined) waiting.push({ owner, kind });
-    }
-    if (waiting.length === 0) break;
-    const last = steps.at(-1);
-    // Two of one kind that follow each other may as well come in the other order.
-    const options = waiting.filter(({ owner, kind }) => {
-      const isSwapped = last?.kind === kind && owner < last.owner;
-      return !isSwapped || !before.some((other) => other.owner === owner && other.kind === kind);
-    });
-    if (options.length === 0) return undefined;
-    const step = options[choose(options)]!;
-    steps.push(step);
-    before = waiting;
-    given.clock.now += 1;
-    owners[step.owner]!.letThrough();
-  }
-  return { given, steps, results: await Promise.allSettled(owners.map(({ result }) => result)) };
-}
-
-const textOf = (steps: readonly Step[]) =>
-  steps.map(({ owner, kind }) => `${kind} ${owner}`).join(", ");
-
-/** Every order, each once. */
-async function inEveryOrder(runWith: (choose: Choice) => Promise<void>): Promise<void> {
-  /** What was chosen, and how many there were to choose from. */
-  let path: { taken: number; readonly of: number }[] = [];
-  do {
-    let at = 0;
-    await runWith(({ length }) => {
-      path[at] ??= { taken: 0, of: length };
-      // The address decides between heads of one generation, and is another each time.
-      return Math.min(path[at++]!.taken, length - 1);
-    });
-    path = path.slice(0, path.findLastIndex(({ taken, of }) => taken + 1 < of) + 1);
-    const last = path.at(-1);
-    if (last !== undefined) last.taken += 1;
-  } while (path.length > 0);
+  const acts = names.map((name, owner): Act => {
+    const to = [...given.recipients, ...(more[owner] ?? [])];
+    return async (repository) => DEEDS[name].act(repository, to);
+  });
+  const ending = await runOwners(given, acts, choose);
+  return ending && { given, ...ending };
 }
 
 const TWO: readonly (readonly [Name, Name])[] = [
