@@ -17,7 +17,12 @@ export interface SettingsHistory {
   readonly chain: () => readonly SettingsHead[];
   readonly lineage: () => Lineage<SettingsHead>;
   readonly tips: () => readonly SettingsHead[];
-  readonly put: (settings: Settings, previous: readonly Address[]) => SettingsHead;
+  /** @param generation by default greater than all before */
+  readonly put: (
+    settings: Settings,
+    previous: readonly Address[],
+    generation?: number,
+  ) => SettingsHead;
   /** @param before the first of which is changed; none if nothing was there */
   readonly change: (change: Change, ...before: readonly SettingsHead[]) => SettingsHead;
   readonly join: (...tips: readonly SettingsHead[]) => Settings;
@@ -26,7 +31,7 @@ export interface SettingsHistory {
   /** As if a head had been pruned, or did not open. */
   readonly lose: (lost: SettingsHead) => void;
   /** Stores a head again under another address, as everyone can who reads it. */
-  readonly copy: (found: SettingsHead) => void;
+  readonly copy: (found: SettingsHead) => SettingsHead;
 }
 
 export function settingsHistory(): SettingsHistory {
@@ -38,10 +43,16 @@ export function settingsHistory(): SettingsHistory {
   };
   const chain = () => heads.toSorted((a, b) => compareMarkers(a.marker, b.marker));
   const lineage = () => lineageOf(chain());
-  const put = (settings: Settings, previous: readonly Address[]): SettingsHead => {
+  const put: SettingsHistory["put"] = (settings, previous, given) => {
     const address = newAddress();
-    const generation = 100 + count;
-    const head = { kind: "repo", generation, previous, settings } as unknown as RepositoryHead;
+    const generation = given ?? 100 + count;
+    const head = {
+      kind: "repo",
+      name: "",
+      generation,
+      previous,
+      settings,
+    } as never as RepositoryHead;
     const marker = { chain: "0".repeat(32) as never, generation, address };
     const found = { marker, head, payloadHash: address };
     heads.push(found);
@@ -70,7 +81,10 @@ export function settingsHistory(): SettingsHistory {
         tips.map(({ marker }) => marker.address),
       ),
     lose: (lost) => void heads.splice(heads.indexOf(lost), 1),
-    copy: (found) =>
-      void heads.push({ ...found, marker: { ...found.marker, address: newAddress() } }),
+    copy(found) {
+      const copied = { ...found, marker: { ...found.marker, address: newAddress() } };
+      heads.push(copied);
+      return copied;
+    },
   };
 }
