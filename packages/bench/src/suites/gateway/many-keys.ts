@@ -12,8 +12,9 @@ import { BELOW, type Program, serve } from "./serving.ts";
 const STARTS = 5;
 /** Of each start: pages of keys, and pages of folders. */
 const LISTS = 40;
-/** Seconds. */
+/** Seconds. A page of folders is a seek for each of them: a scan of their keys would take over 100 ms. */
 const LIST_MOST = 0.005;
+const FOLDERS_MOST = 0.02;
 const START_MOST = 1;
 
 /** @param count of keys */
@@ -61,12 +62,16 @@ export async function manyKeys(
   const list = measured(`LIST ${among}`, lists);
   const folderList = measured(`LIST of folders ${among}`, folderLists);
   const begun = measured(`start ${among}`, starts);
-  const most = LIST_MOST;
   return {
     measurements: [list, folderList, begun],
     targets: [
-      timeTarget(`LIST of a page ${among}: time`, list, { most }, random),
-      timeTarget(`LIST of a page of folders ${among}: time`, folderList, { most }, random),
+      timeTarget(`LIST of a page ${among}: time`, list, { most: LIST_MOST }, random),
+      timeTarget(
+        `LIST of a page of folders ${among}: time`,
+        folderList,
+        { most: FOLDERS_MOST, goal: LIST_MOST },
+        random,
+      ),
       timeTarget(`start ${among}: time`, begun, { most: START_MOST }, random),
     ],
   };
