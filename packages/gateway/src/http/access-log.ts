@@ -28,16 +28,20 @@ export interface AccessRecord {
 }
 
 /** Parameters of presigned URLs: who has them can send the request again. */
-const SECRET = /(?:signature|credential|token|accesskeyid)[^=]*=/u;
+const SECRET = /signature|credential|token|accesskeyid/u;
 /** Tokens of lists, which are not secret. */
 const PUBLIC = /^continuation-token=/u;
 
+/** Characters of what anybody may send at any length. A key has up to 1,024 bytes, each three characters. */
+const SHOWN_MAX = 4096;
+
 /** A record as one line of JSON. It contains no secret and no signature. */
-export function accessLine({ time, target, durationMs, ...rest }: AccessRecord): string {
+export function accessLine({ time, target, userAgent, durationMs, ...rest }: AccessRecord): string {
   return JSON.stringify({
     time: new Date(time).toISOString(),
     ...rest,
-    target: redactTarget(target),
+    target: redactTarget(target.slice(0, SHOWN_MAX)),
+    userAgent: userAgent?.slice(0, SHOWN_MAX),
     durationMs: Math.round(durationMs),
   });
 }
@@ -47,15 +51,16 @@ export function accessLine({ time, target, durationMs, ...rest }: AccessRecord):
  * most of them the right one follows. So values are left out wherever the name of a secret is in sight.
  */
 export function redactTarget(target: string): string {
-  const start = target.indexOf("?");
-  if (start === -1) return target;
-  const parameters = target.slice(start + 1).split("&");
-  return `${target.slice(0, start)}?${parameters.map(redactParameter).join("&")}`;
+  const mark = /\?|%3f/iu.exec(target);
+  if (mark === null) return target;
+  const start = mark.index + mark[0].length;
+  const parameters = target.slice(start).split("&");
+  return `${target.slice(0, start)}${parameters.map(redactParameter).join("&")}`;
 }
 
 function redactParameter(parameter: string): string {
   const text = decoded(parameter).toLowerCase();
-  if (PUBLIC.test(text) || !SECRET.test(text)) return parameter;
+  if (PUBLIC.test(text) || !SECRET.test(text.slice(0, text.lastIndexOf("=") + 1))) return parameter;
   const [name = ""] = parameter.split("=", 1);
   return name === parameter ? "=REDACTED" : `${name}=REDACTED`;
 }

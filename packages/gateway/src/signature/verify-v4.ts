@@ -31,6 +31,9 @@ export interface SentSignature {
   readonly parameter?: string;
 }
 
+/** Characters of a canonical request that a client is told. Whoever has none of the secrets can ask for one. */
+const SHOWN_MAX = 8192;
+
 /** @throws S3Error `InvalidAccessKeyId`, `AccessDenied`, `SignatureDoesNotMatch` */
 export function verifyV4(
   request: S3Request,
@@ -48,7 +51,7 @@ export function verifyV4(
     throw signatureDoesNotMatch(scope.accessKey, {
       StringToSign: texts[0] ?? "",
       SignatureProvided: signature,
-      CanonicalRequest: canonical[0] ?? "",
+      CanonicalRequest: (canonical[0] ?? "").slice(0, SHOWN_MAX),
     });
   }
   if (form.form !== "signed-chunks") return form;
@@ -94,10 +97,14 @@ function checkSignedHeaders({ headers }: S3Request, signedHeaders: readonly stri
   );
 }
 
-/** @returns undefined if it is not a list of lower-case names */
+/**
+ * A name that is repeated would make the canonical request much longer than the request.
+ *
+ * @returns undefined if it is not a list of lower-case names, each of them once
+ */
 export function parseSignedHeaders(text: string): readonly string[] | undefined {
   const names = text.split(";");
-  return names.every(isHeaderName) ? names : undefined;
+  return names.every(isHeaderName) && new Set(names).size === names.length ? names : undefined;
 }
 
 /** @returns undefined if it is not 64 lowercase hex digits */

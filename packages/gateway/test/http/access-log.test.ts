@@ -2,6 +2,7 @@ import { expect, test } from "bun:test";
 import { accessLine, redactTarget } from "../../src/http/access-log.ts";
 import { addressOf, hostBucketOf, levelOf } from "../../src/http/address.ts";
 import { createMetrics } from "../../src/http/metrics.ts";
+import { unknownProgress } from "../../src/serving/log.ts";
 
 test("the log has no signature of a presigned URL", () => {
   const secrets = [
@@ -17,6 +18,8 @@ test("the log has no signature of a presigned URL", () => {
     "/b/k?a=1%26X-Amz-Signature%3DSECRET",
     "/b/k?X-Amz-Signature%3DSECRET",
     "/b/k?X%2DAmz%2DSignature=%ZZSECRET",
+    "/b/k%3FX-Amz-Expires=60&X-Amz-Signature=SECRET",
+    "/b/k%3fX-Amz-Signature=SECRET",
   ];
   for (const target of secrets) expect(redactTarget(target)).not.toContain("SECRET");
   expect(redactTarget(secrets[0]!)).toBe("/b/k?X-Amz-Signature=REDACTED&X-Amz-Expires=60");
@@ -48,6 +51,28 @@ test("a request is one line of the log, whatever the client sends", () => {
     target: "/b/k\n{}",
     durationMs: 2,
   });
+});
+
+test("what a stranger sends takes neither long nor much of the log", () => {
+  const target = `/b?${"token".repeat(200_000)}`;
+  const start = performance.now();
+  redactTarget(target);
+  // A search that is quadratic takes minutes.
+  expect(performance.now() - start).toBeLessThan(2000);
+  const line = accessLine({
+    ...unknownProgress(),
+    time: 0,
+    id: "0123456789ABCDEF",
+    remote: "127.0.0.1",
+    method: "GET",
+    target,
+    userAgent: "x".repeat(30_000),
+    status: 403,
+    received: 0,
+    sent: 0,
+    durationMs: 0,
+  });
+  expect(line.length).toBeLessThan(10_000);
 });
 
 test("a bucket is in the path or in the host", () => {

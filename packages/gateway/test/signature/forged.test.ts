@@ -206,6 +206,7 @@ describe("the header Authorization", () => {
     [`${valid}, Signature=${"0".repeat(64)}`, "AuthorizationHeaderMalformed"],
     [`${valid}, More=1`, "AuthorizationHeaderMalformed"],
     [valid.replace("=host", "=Host"), "AuthorizationHeaderMalformed"],
+    [valid.replace("=host;", "=host;host;"), "AuthorizationHeaderMalformed"],
     [valid.replace("=host", "=;host"), "AuthorizationHeaderMalformed"],
     [valid.replace(SCOPE, "20260203/us-east-1/s3"), "AuthorizationHeaderMalformed"],
     [valid.replace("/s3/", "/sns/"), "AuthorizationHeaderMalformed"],

@@ -86,6 +86,7 @@ describe("a presigned URL", () => {
     [{ "X-Amz-Date": "20260204T120000Z" }, "AuthorizationQueryParametersError"],
     [{ "X-Amz-Date": "now" }, "AuthorizationQueryParametersError"],
     [{ "X-Amz-SignedHeaders": "Host" }, "AuthorizationQueryParametersError"],
+    [{ "X-Amz-SignedHeaders": "host;host" }, "AuthorizationQueryParametersError"],
     [{ "X-Amz-SignedHeaders": "range" }, "AccessDenied"],
     [{ "X-Amz-SignedHeaders": "host;range" }, "SignatureDoesNotMatch"],
     [{ "X-Amz-Security-Token": "t" }, "InvalidToken"],
