@@ -146,10 +146,10 @@ export interface Catalog {
 
   /**
    * Takes a number for a write, and registers the write before it stores anything, so that its root is
-   * known for one that was never committed if its process dies. `upload` is that of a Complete. The
-   * registration survives the process, but perhaps not the machine, as with `nextSeq`.
+   * known for one that was never committed if its process dies. It survives the process, but perhaps not the
+   * machine, as with `nextSeq`. `upload` is that of a Complete; `started` is when a renewed write began.
    */
-  beginWrite(now: Time, upload?: Seq): Promise<Seq>;
+  beginWrite(now: Time, upload?: Seq, started?: Time): Promise<Seq>;
   /**
    * A sign of life of writes in progress, and of the claims with the same seq, at least every
    * `BEAT_INTERVAL`. Returns those that may still be committed: no others ever will be.

@@ -92,7 +92,7 @@ export async function createCatalog(database: Database): Promise<Catalog> {
     completeUpload: (complete) => write("completeUpload", complete),
     findCompleted: (bucket, key, id) => query(() => findCompleted(bucket, key, id)),
 
-    beginWrite: (now, upload) => database.nextSeq(writeRow(now, upload)),
+    beginWrite: (...given) => database.nextSeq(writeRow(...given)),
     beat: (seqs, now) => write("beat", seqs, now),
     endWrites: (seqs) => write("endWrites", seqs),
     oldestWrite: (now) => write("oldestWrite", now),

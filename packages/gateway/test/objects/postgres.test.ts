@@ -14,6 +14,7 @@ const FILES = [
   "write/delete.test.ts",
   "write/parts-and-copies.test.ts",
   "write/put-object.test.ts",
+  "write/renewal.test.ts",
 ] as const;
 
 requireServer("postgres")("with a catalog in PostgreSQL", () => {

@@ -14,12 +14,12 @@ import type { Key, Seq, Time, WriteInProgress } from "../records.ts";
 
 const COLUMNS = ["started", "beat", "upload", "is_dead"] as const;
 
-/** The row of a new write. */
-export function writeRow(now: Time, upload: Seq | undefined): NumberedRow {
+/** The row of a new write. See `Catalog.beginWrite`. */
+export function writeRow(now: Time, upload?: Seq, started: Time = now): NumberedRow {
   return {
     table: "writes",
     columns: COLUMNS,
-    values: [now, now, upload ?? null, 0],
+    values: [started, now, upload ?? null, 0],
     lock: sequenceLock(true).id,
   };
 }

@@ -47,7 +47,7 @@ export async function withWrite<T>(
     const claimed = await catalog.claim(bucket.id, key, condition!, now(), upload);
     if (claimed.outcome === "claimed") {
       const { seq } = claimed;
-      return writes.adopt(seq, () => catalog.releaseClaim(bucket.id, key, seq, now()));
+      return writes.adopt(seq, () => catalog.releaseClaim(bucket.id, key, seq, now()), upload);
     }
     if (claimed.outcome === "conflict") throw new S3Error("ConditionalRequestConflict");
     if (claimed.outcome === "no-bucket") throw new S3Error("NoSuchBucket");
@@ -69,6 +69,8 @@ export interface Commit<Outcome> {
   readonly write: Write;
   readonly signal: AbortSignal | undefined;
   commit(record: ObjectRecord): Promise<Outcome>;
+  /** Called when the write took a new number, before a root with it is stored. */
+  renewed?(): Promise<void>;
   /** Deletes the content of a manifest that was not committed. */
   discardContent(): Promise<unknown>;
 }
@@ -85,8 +87,9 @@ export interface Commit<Outcome> {
  */
 export async function sealAndCommit<Outcome extends { readonly outcome: string }>(
   context: ObjectsContext,
-  { target, object, content, write, signal, commit, discardContent }: Commit<Outcome>,
+  given: Commit<Outcome>,
 ): Promise<{ readonly committed: Outcome; readonly record: ObjectRecord }> {
+  const { target, object, content, write, signal, commit, discardContent } = given;
   const { bucket, key } = target;
   for (let attempt = 1; ; attempt++) {
     try {
@@ -126,6 +129,7 @@ export async function sealAndCommit<Outcome extends { readonly outcome: string }
       // The next root is over the same content.
       await drop(true);
       await write.renew();
+      await given.renewed?.();
       continue;
     } else await drop(false);
     return { committed, record };

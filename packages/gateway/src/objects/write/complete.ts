@@ -4,6 +4,7 @@ import type { ObjectsContext } from "../context.ts";
 import { encodeManifest } from "../identity/manifest.ts";
 import type { CompleteRequest, Completion } from "../objects.ts";
 import type { Write } from "./writes.ts";
+import { noUpload } from "./put-part.ts";
 import { notCommitted, sealAndCommit, type UnsealedObject, withWrite } from "./commit.ts";
 
 /** Makes the parts of an upload an object; see `Objects.completeUpload`. */
@@ -43,6 +44,12 @@ export async function completeUpload(
           isRegistered: true,
           now: now(),
         }),
+      // An abort that did not see the new number has deleted the upload.
+      renewed: async () => {
+        if ((await catalog.findUpload(bucket.id, key, upload.id)) === undefined) {
+          throw noUpload(upload);
+        }
+      },
       // The content stays that of the parts.
       discardContent: async () => {},
     });

@@ -10,7 +10,10 @@ export interface Write {
    * once more.
    */
   isAlive(): boolean;
-  /** Takes a new number, after the root with the old one was deleted. */
+  /**
+   * Takes a new number, after the root with the old one was deleted. It stays a write from when it began,
+   * because its content is, and that of its upload.
+   */
   renew(): Promise<void>;
   /**
    * Whether its identity root may be in the store. If it ends so without having been committed, it stays
@@ -32,8 +35,9 @@ export interface Writes {
    * A write that the catalog has registered already, with a claim or for a snapshot.
    *
    * @param release ends it in the catalog
+   * @param upload that of a Complete
    */
-  adopt(seq: Seq, release?: () => Promise<void>): Write;
+  adopt(seq: Seq, release?: () => Promise<void>, upload?: Seq): Write;
   /** Stops the signs of life. */
   close(): void;
 }
@@ -89,15 +93,14 @@ export function createWrites(
   }, BEAT_INTERVAL / 2);
   timer.unref();
 
-  const adopt: Writes["adopt"] = (seq, release) => {
+  const adopt: Writes["adopt"] = (first, release, upload) => {
     const at = now();
-    const state: Running = { seq, started: at, heard: at, isDead: false };
+    const state: Running = { seq: first, started: at, heard: at, isDead: false };
     running.add(state);
     let isCommitted = false;
-    let end = release;
-    const endInCatalog = async (): Promise<void> => {
-      await (end === undefined ? catalog.endWrites([state.seq]) : end());
-      end = undefined;
+    const endInCatalog = async (seq: Seq): Promise<void> => {
+      const ending = seq === first ? release?.() : undefined;
+      await (ending ?? catalog.endWrites([seq])).catch((error: unknown) => warn(LEFT, error));
     };
     const write: Write = {
       get seq() {
@@ -105,9 +108,10 @@ export function createWrites(
       },
       isAlive: () => isAlive(state),
       async renew() {
-        const [began, next] = [now(), await catalog.beginWrite(now())];
-        await endInCatalog().catch((error: unknown) => warn(LEFT, error));
-        Object.assign(state, { seq: next, started: began, heard: began });
+        const { seq, started } = state;
+        // Before the old one ends: a beat that does not find that must not take the write for dead.
+        state.seq = await catalog.beginWrite(now(), upload, started);
+        await endInCatalog(seq);
       },
       mayHaveRoot: false,
       committed() {
@@ -116,7 +120,7 @@ export function createWrites(
       async end() {
         running.delete(state);
         if (isCommitted || write.mayHaveRoot) return;
-        await endInCatalog().catch((error: unknown) => warn(LEFT, error));
+        await endInCatalog(state.seq);
       },
     };
     return write;
@@ -124,7 +128,7 @@ export function createWrites(
 
   return {
     async begin(upload) {
-      return adopt(await catalog.beginWrite(now(), upload));
+      return adopt(await catalog.beginWrite(now(), upload), undefined, upload);
     },
     adopt,
     close() {

@@ -3,17 +3,23 @@ import { CLAIM_EXPIRY } from "../../../src/catalog/catalog.ts";
 import { createWrites, type Writes } from "../../../src/objects/write/writes.ts";
 
 /** Writes whose timer the test lets run. */
-function createTicking(beat: (seqs: readonly number[]) => ReadonlySet<number>): {
+function createTicking(
+  beat: (seqs: readonly number[]) => ReadonlySet<number>,
+  given: { endWrites?(seqs: readonly number[]): Promise<void> } = {},
+): {
   readonly writes: Writes;
   readonly clock: { now: number };
+  /** What each write was begun with. */
+  readonly begun: unknown[][];
   tick(): Promise<void>;
 } {
   const clock = { now: 1_700_000_000_000 };
-  let next = 0;
+  const begun: unknown[][] = [];
   const catalog = {
-    beginWrite: async () => ++next,
+    beginWrite: async (...given: unknown[]) => begun.push(given),
     beat: async (seqs: readonly number[]) => beat(seqs),
     endWrites: async () => {},
+    ...given,
   };
   const timer = spyOn(globalThis, "setInterval");
   try {
@@ -26,6 +32,7 @@ function createTicking(beat: (seqs: readonly number[]) => ReadonlySet<number>): 
     return {
       writes,
       clock,
+      begun,
       async tick() {
         tick();
         await Bun.sleep(1);
@@ -67,11 +74,47 @@ test("a write that was silent for too long is dead for good", async () => {
 });
 
 test("a write that the catalog has taken for dead is dead", async () => {
-  const { writes, clock, tick } = createTicking(() => new Set());
+  const { writes, clock, tick } = createTicking((seqs) => new Set(seqs.filter((seq) => seq > 2)));
   const [early, late] = [await writes.begin(), await writes.begin()];
   clock.now += 60_000;
   await late.renew();
   await tick();
   expect([early.isAlive(), late.isAlive()]).toEqual([false, true]);
+  writes.close();
+});
+
+test("a write that is renewed began when it first did, and stays that of its upload", async () => {
+  const { writes, clock, begun } = createTicking((seqs) => new Set(seqs));
+  const release = async (): Promise<void> => {};
+  const began = clock.now;
+  const both = [await writes.begin(7), writes.adopt(100, release, 8)];
+  for (let i = 0; i < 2; i++) {
+    clock.now += 60_000;
+    for (const write of both) await write.renew();
+  }
+  expect(begun.slice(1)).toEqual([
+    [began + 60_000, 7, began],
+    [began + 60_000, 8, began],
+    [began + 120_000, 7, began],
+    [began + 120_000, 8, began],
+  ]);
+  writes.close();
+});
+
+test("a write that is renewed during a sign of life stays alive", async () => {
+  const ended = new Set<number>();
+  const { writes, clock, tick } = createTicking(
+    (seqs) => new Set(seqs.filter((seq) => !ended.has(seq))),
+    {
+      endWrites: async (seqs) => {
+        for (const seq of seqs) ended.add(seq);
+        await tick();
+      },
+    },
+  );
+  const write = await writes.begin();
+  clock.now += 60_000;
+  await write.renew();
+  expect([write.seq, [...ended], write.isAlive()]).toEqual([2, [1], true]);
   writes.close();
 });
