@@ -284,6 +284,13 @@ describe("a write-only gateway", () => {
     await using reading = await home.serve(...shared);
     expect(await textOf(clientOf(reading), "inbox", "small")).toBe("text");
     expect(await textOf(clientOf(reading), "inbox", "large")).toBe(large);
+    await reading.stop();
+
+    const rebuilt = ["--store", store, "--catalog", home.path("rebuilt.sqlite")];
+    const { code: refused, stdout } = await home.idk("gateway", "rebuild", "--all", ...rebuilt);
+    expect([refused, stdout]).toEqual([0, ""]);
+    await using afterwards = await home.serve(...rebuilt);
+    expect(await textOf(clientOf(afterwards), "inbox", "small")).toBe("text");
   });
 });
 

@@ -23,10 +23,10 @@ import {
 import { Failure, messageOf, usage } from "../errors/failures.ts";
 import { createFolder, type UserFolders } from "../folders.ts";
 import { type IdentitySettings, loadIdentities } from "../keys/identities.ts";
-import { readSecretBytes } from "../keys/key-files.ts";
 import type { Session } from "../session.ts";
 import { type OpenBackend, openBackend } from "../stores/open-store.ts";
 import { storeKey } from "../stores/store-key.ts";
+import { loadMacKey } from "./mac-key-file.ts";
 
 /** The settings of every command that opens a gateway's catalog. */
 export const CATALOG = { store, folders, catalog: optional(text) } as const;
@@ -121,14 +121,6 @@ export async function openGatewayBackend(
 
 const BELOW = "s3";
 
-/** The key of a gateway without an identity. */
-export async function loadMacKey(
-  file: string | undefined,
-  session: Session,
-): Promise<Uint8Array | undefined> {
-  return file === undefined ? undefined : readSecretBytes(file, "MAC key file", session);
-}
-
 /** Rejects with a failure if a call was refused because the catalog is not that of the store, or not new. */
 export async function withLineage<T>(call: Promise<T>): Promise<T> {
   return call.catch((error: unknown) => {
@@ -165,7 +157,7 @@ export async function openStored(settings: StoredSettings, session: Session): Pr
       catalog,
       recipients,
       identities,
-      macKey,
+      macKey: macKey?.key,
       background: false,
       warn: warner(session),
     });

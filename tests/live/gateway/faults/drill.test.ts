@@ -161,6 +161,9 @@ test("what somebody forged who has only the public key is refused and reported",
     "--write-only",
     "-R",
     world.home.path("me.pub"),
+    // As a gateway requires of its MAC key.
+    "-R",
+    forger.home.path("me.pub"),
     "--mac-key",
     theirs,
   );

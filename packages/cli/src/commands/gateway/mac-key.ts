@@ -1,7 +1,7 @@
-import { macKeyOf } from "@idk/gateway";
 import { type Command, command } from "../../command.ts";
 import { identitySources, newPath, passphrase } from "../../config/settings.ts";
 import { usage } from "../../errors/failures.ts";
+import { formatMacKey } from "../../gateway/mac-key-file.ts";
 import { loadIdentities } from "../../keys/identities.ts";
 import { writeNewKey } from "../../keys/new-identity.ts";
 
@@ -13,8 +13,7 @@ export const gatewayMacKey: Command = command(
     if (output === "-") throw usage("the key is secret: write it to a file with -o FILE, not to -");
     const [identity] = await loadIdentities(settings, session);
     if (identity === undefined) throw usage("no identity: name one with -i FILE");
-    const key = Buffer.from(macKeyOf(identity)).toString("hex");
-    await writeNewKey(output, "keys", async () => Buffer.from(`${key}\n`));
+    await writeNewKey(output, "keys", async () => Buffer.from(formatMacKey(identity)));
     await session.out.report({ file: output });
   },
 );

@@ -4,13 +4,13 @@ import { flag } from "../../config/settings.ts";
 import { Failure } from "../../errors/failures.ts";
 import { loadIdentities } from "../../keys/identities.ts";
 import {
-  loadMacKey,
   openGatewayBackend,
   openGatewayCatalog,
   openStored,
   STORED,
   withLineage,
 } from "../../gateway/open-gateway.ts";
+import { loadMacKey } from "../../gateway/mac-key-file.ts";
 import { withCatalogVariable } from "../../gateway/variables.ts";
 import { count, printable } from "../../output/text.ts";
 import type { Session } from "../../session.ts";
@@ -90,7 +90,7 @@ export const gatewayRebuild: Command = withCatalogVariable(
           backend,
           catalog,
           identities,
-          macKey,
+          macKey: macKey?.key,
           signal,
           useSnapshot: !settings.all,
         }),

@@ -26,13 +26,13 @@ import { accessLog } from "../../gateway/access-log.ts";
 import { checkFiles } from "../../gateway/open-files.ts";
 import { isLocal, LOOPBACK, parseListenAddress } from "../../gateway/listen-address.ts";
 import {
-  loadMacKey,
   openGatewayBackend,
   openGatewayCatalog,
   STORED,
   warner,
   withLineage,
 } from "../../gateway/open-gateway.ts";
+import { loadMacKey, requireReader } from "../../gateway/mac-key-file.ts";
 import { withCatalogVariable } from "../../gateway/variables.ts";
 import { loadIdentities } from "../../keys/identities.ts";
 import type { Session } from "../../session.ts";
@@ -110,6 +110,7 @@ async function serveStore(settings: ServeSettings, session: Session): Promise<vo
   const identities = settings.writeOnly ? [] : await loadIdentities(settings, session);
   const to = await readersOf(settings.recipients, identities);
   const macKey = await loadMacKey(settings.macKey, session);
+  if (macKey !== undefined) requireReader(macKey, to);
   const metrics = createMetrics();
   await using opened = await openGatewayBackend(settings.store, session);
   const backend = measured(opened, metrics);
@@ -117,7 +118,7 @@ async function serveStore(settings: ServeSettings, session: Session): Promise<vo
   const catalog = await openGatewayCatalog(settings, true);
   const warn = warner(session);
   try {
-    const keys = { recipients: to, identities, macKey };
+    const keys = { recipients: to, identities, macKey: macKey?.key };
     const { memory: memoryBytes } = settings;
     const objects = await withLineage(
       createObjects({ ...keys, backend, catalog, warn, memoryBytes }),
