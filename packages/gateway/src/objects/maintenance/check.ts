@@ -1,8 +1,9 @@
 import { createHash } from "node:crypto";
 import type { Address } from "@idk/storage";
 import { equal } from "@idk/storage/blobs";
-import type { ExportedRow } from "../../catalog/records.ts";
+import type { ExportedRow, PlacedRoot } from "../../catalog/records.ts";
 import type { ObjectsContext } from "../context.ts";
+import { decodeManifest } from "../identity/manifest.ts";
 import type { CheckOptions, CheckReport, ObjectFault } from "../objects.ts";
 import { readContent, requireIdentity } from "../read/read.ts";
 import { createAddressSet } from "./address-set.ts";
@@ -15,7 +16,7 @@ type ObjectRow = Extract<ExportedRow, { type: "object" }>;
 
 /**
  * Checks that the roots of every object exist, not what is below them: one listing, and nothing is read. With `deep`, reads every
- * object, and checks its identity and its MD5. Objects that are replaced meanwhile do not count.
+ * object, and checks its identity, the list of its content and its MD5. Objects that are replaced meanwhile do not count.
  */
 export async function checkObjects(
   context: ObjectsContext,
@@ -73,8 +74,9 @@ async function deepFaultOf(
   if (inspected.kind !== "record" || inspected.record.type !== "object") {
     return "its identity root is not authentic";
   }
-  const { record } = inspected;
+  const { record, content } = inspected;
   const isSame =
+    record.kind === object.kind &&
     record.seq === object.seq &&
     record.bucket === object.bucket &&
     equal(record.key, object.key) &&
@@ -82,6 +84,8 @@ async function deepFaultOf(
     record.size === object.size;
   if (!isSame) return "its identity root is that of another object";
   try {
+    const sealed = object.kind === "inline" ? [] : decodeManifest(content).contents;
+    if (!isSameContent(sealed, contents)) return "its content is not what its identity root lists";
     const md5 = createHash("md5");
     let length = 0;
     const range = { start: 0, end: object.size };
@@ -96,4 +100,16 @@ async function deepFaultOf(
     return error instanceof Error ? error.message : String(error);
   }
   return undefined;
+}
+
+function isSameContent(a: readonly PlacedRoot[], b: readonly PlacedRoot[]): boolean {
+  return (
+    a.length === b.length &&
+    a.every(({ address, size, md5, part }, i) => {
+      const other = b[i]!;
+      return (
+        address === other.address && size === other.size && md5 === other.md5 && part === other.part
+      );
+    })
+  );
 }

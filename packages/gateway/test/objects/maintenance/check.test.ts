@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import { exportLines } from "../../../src/objects/maintenance/export.ts";
-import { bytesOf, keyOf, objectsOf, openRig, put } from "../support.ts";
+import type { PlacedRoot } from "../../../src/catalog/records.ts";
+import { bodyOf, bytesOf, keyOf, objectsOf, openRig, put } from "../support.ts";
 
 const MIB = 2 ** 20;
 
@@ -24,6 +25,47 @@ test("a check names objects whose roots are missing, and a deep one those that a
   };
   expect(await namesOf(false)).toEqual(["cut", "lost"]);
   expect(await namesOf(true)).toEqual(["cut", "lost", "rotten"]);
+});
+
+test("a deep check compares the content of the catalog with what was sealed", async () => {
+  await using rig = await openRig();
+  const { objects, catalog, bucket, clock } = rig;
+  for (const [name, seed] of [
+    ["a", 1],
+    ["b", 2],
+  ] as const) {
+    const target = { bucket: bucket.id, key: keyOf(name), owner: "", time: clock.now };
+    const upload = (await catalog.createUpload({ ...target, headers: {}, tags: [], options: {} }))!;
+    const body = bodyOf(bytesOf(5000, seed));
+    const part = await objects.putPart({ upload, number: 3, body });
+    // Its ETag is no MD5 of its content, which could tell.
+    const etag = `${"0".repeat(32)}-1`;
+    await objects.completeUpload({ bucket, upload, parts: [part], etag, checksums: {} });
+  }
+  const damaged = (damage: Partial<PlacedRoot>) =>
+    objectsOf(rig, {
+      catalog: {
+        ...catalog,
+        async *exportRows() {
+          for await (const row of catalog.exportRows()) {
+            if (row.type !== "object") yield row;
+            else yield { ...row, contents: [{ ...row.contents[0]!, ...damage }] };
+          }
+        },
+      },
+    });
+  const other = (await catalog.openObject(bucket.id, keyOf("b")))!.contents[0]!;
+  const faults = async (damage: Partial<PlacedRoot>) =>
+    (await (await damaged(damage)).maintenance.check({ deep: true })).faults.map(
+      ({ key, message }) => `${new TextDecoder().decode(key)}: ${message}`,
+    );
+  const wrong = "its content is not what its identity root lists";
+  expect(await faults({})).toEqual([]);
+  // With the MD5, too, as if it were wholly the other one's.
+  expect(await faults(other)).toEqual([`a: ${wrong}`]);
+  for (const damage of [{ part: 4 }, { md5: "0".repeat(32) }, { size: 4999 }]) {
+    expect(await faults(damage)).toEqual([`a: ${wrong}`, `b: ${wrong}`]);
+  }
 });
 
 test("an export has a line of JSON for each object", async () => {
