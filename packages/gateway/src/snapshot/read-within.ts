@@ -20,9 +20,12 @@ export async function* readWithin(
   { signal, memoryWaitMs }: ReadOptions = {},
 ): AsyncGenerator<Uint8Array<ArrayBuffer>> {
   for (let position = start; position < end;) {
+    const isAgain = position > start;
     const share = await budget.acquire(needOf(end - position), {
+      isAgain,
       signal,
-      limitMs: memoryWaitMs,
+      // Once bytes were released, a failure would only tear the answer.
+      limitMs: isAgain ? undefined : memoryWaitMs,
     });
     const turn = takeTurn(share, open(position));
     try {

@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import { createBudget } from "../../src/objects/memory/budget.ts";
 import { readWithin } from "../../src/snapshot/read-within.ts";
+import { failureOf } from "../objects/support.ts";
 
 const PACK = 4 * 2 ** 20;
 
@@ -60,6 +61,25 @@ test("a client that stalls gives its memory back, and goes on later", async () =
   const all = Buffer.concat(pieces);
   expect(all.length).toBe(file.size - 10);
   expect([all[0], all[PACK - 10], all.at(-1)]).toEqual([0, 1, 2]);
+});
+
+test("a read that has begun waits for memory without a limit", async () => {
+  const budget = createBudget(2 * PACK, TIMES);
+  const file = fileOf(1);
+  const range = { start: 0, end: file.size };
+  const reading = readWithin(budget, file.read, range, { memoryWaitMs: 50 });
+  let length = (await reading.next()).value!.length;
+  // The client stalls, and another call takes all of the memory for longer than the limit.
+  const other = await budget.acquire({ least: 2 * PACK, most: 2 * PACK });
+  const refused = readWithin(budget, file.read, range, { memoryWaitMs: 50 }).next();
+  const rest = (async () => {
+    for await (const piece of reading) length += piece.length;
+  })();
+  expect(await failureOf(refused)).toMatchObject({ code: "SlowDown" });
+  await Bun.sleep(50);
+  other.release();
+  await rest;
+  expect(length).toBe(file.size);
 });
 
 test("a file that is too short is no end", async () => {
