@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { equal } from "@idk/storage/blobs";
 import type { Part, StoredObject } from "../../catalog/records.ts";
 import { type ObjectsContext, smallNeed } from "../context.ts";
 import { encodeManifest } from "../identity/manifest.ts";
@@ -25,7 +26,10 @@ export async function copyObject(
   const { object } = request.source;
   // Before a claim is taken for nothing.
   if (object.kind === "inline") requireIdentity(context, "copy");
-  return sealAnew(context, request, describe(context, request, object), object.kind === "manifest");
+  // Onto itself, it would otherwise put the content that it has read over that of a later write.
+  const isOntoItself = object.bucket === request.bucket.id && equal(object.key, request.key);
+  const isBound = object.kind === "manifest" || isOntoItself;
+  return sealAnew(context, request, describe(context, request, object), isBound);
 }
 
 /** Changes the tags of an object; see `Objects.setTags`. */
@@ -49,7 +53,8 @@ export async function setTags(
 /**
  * Seals the content of an object under another identity.
  *
- * @param isBound whether the source must still be there when it is committed, as it must if content is shared
+ * @param isBound whether the source must still be there when it is committed, as it must if content is shared,
+ *   or if it is what is replaced
  */
 async function sealAnew(
   context: ObjectsContext,

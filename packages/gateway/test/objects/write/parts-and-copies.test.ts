@@ -139,6 +139,20 @@ test("a copy of an inline object has a root of its own, also onto itself", async
   expect(await read(rig, "a")).toEqual(bytes);
 });
 
+test.each([10, 3 * MIB])(
+  "a copy of %i bytes onto itself does not undo a write that came between",
+  async (length) => {
+    await using rig = await openRig();
+    const { objects, bucket, catalog } = rig;
+    await put(rig, "a", bytesOf(length, 1));
+    const source = (await catalog.openObject(bucket.id, keyOf("a")))!;
+    await put(rig, "a", bytesOf(10, 2));
+    const copying = objects.copyObject({ bucket, key: keyOf("a"), headers: { x: "y" }, source });
+    expect((await rejectionOf(copying)).code).toBe("NoSuchKey");
+    expect(await read(rig, "a")).toEqual(bytesOf(10, 2));
+  },
+);
+
 test("a part is copied by sharing if its MD5 is known, and stored anew otherwise", async () => {
   await using rig = await openRig();
   const { objects, bucket, catalog } = rig;
