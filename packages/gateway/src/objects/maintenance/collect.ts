@@ -22,6 +22,9 @@ export async function collectGarbage(
 ): Promise<CollectReport | false> {
   const { catalog, now } = context;
   const report = { blobs: 0, failed: 0 };
+  if ((await catalog.dueGarbage(Number.MAX_SAFE_INTEGER, 1)).length === 0) return report;
+  // What is due is so by the store's clock, which a process that has just begun does not know.
+  await context.run.ready();
   const done = await withLease(context, "collector", randomUUID(), async (isHeld) => {
     for (let after: Garbage | undefined; ;) {
       // What cannot be deleted must not stop the rest.

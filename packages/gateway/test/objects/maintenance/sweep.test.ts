@@ -9,6 +9,7 @@ import {
   blobsOf,
   bodyOf,
   bytesOf,
+  collect,
   copyBlob,
   copyCatalog,
   DAY,
@@ -294,6 +295,31 @@ test("garbage that cannot be deleted does not stop the rest", async () => {
   await rig.catalog.addGarbage(names.map((address) => ({ address, kind: "identity", due })));
   const objects = await objectsOf(rig, { backend });
   expect(await objects.maintenance.collect()).toEqual({ blobs: 10, failed: 290 });
+});
+
+test("garbage is due by the store's clock, also for a process that has just begun", async () => {
+  await using rig = await openRig();
+  const { bucket, catalog, clock } = rig;
+  await put(rig, "k", bytesOf(2 * MIB, 1));
+  const source = (await catalog.openObject(bucket.id, keyOf("k")))!;
+  await rig.objects.deleteObjects(bucket, [{ key: keyOf("k") }]);
+  await rig.objects.maintenance.collect();
+  const ahead = await objectsOf(rig, { now: () => clock.now + 2 * HOUR });
+  expect(await ahead.maintenance.collect()).toEqual({ blobs: 0, failed: 0 });
+  expect((await collect(rig.objects.readObject(source))).length).toBe(2 * MIB);
+  clock.now += HOUR;
+  const behind = await objectsOf(rig, { now: () => clock.now - 2 * HOUR });
+  expect(await behind.maintenance.collect()).toMatchObject({ failed: 0 });
+  expect(await blobsOf(rig.backend)).not.toContain(source.contents[0]!.address);
+});
+
+test("a collection of no garbage puts no mark into the store", async () => {
+  await using rig = await openRig();
+  const marks = async () => Array.fromAsync(rig.backend.listMarkers!(""));
+  const before = await marks();
+  const other = await objectsOf(rig);
+  expect(await other.maintenance.collect()).toEqual({ blobs: 0, failed: 0 });
+  expect(await marks()).toEqual(before);
 });
 
 test("tombstones stay while a blob cannot be read, because it may be what they bury", async () => {
