@@ -32,6 +32,7 @@ const SSE = ["sse-overhead"];
 const THREADS = ["serial-bound"];
 const SNAPSHOTS = ["snapshots"];
 const GATEWAY = ["gateway", "--size", "10MB"];
+const RECORDER = ["recorder", "--cpuOnly"];
 
 const FAULTS: readonly Fault[] = [
   {
@@ -209,16 +210,41 @@ const FAULTS: readonly Fault[] = [
     red: [/: nothing changed: .*time .* missed/],
   },
   {
-    title: "a gateway that reads each small object twice",
-    patches: ["gateway-gets-twice"],
+    title:
+      "a gateway that reads small objects twice and in a HEAD, waits in PUT and LIST, and keeps 300 MB",
+    patches: [
+      "gateway-gets-twice",
+      "gateway-head-gets",
+      "gateway-put-50-ms",
+      "gateway-list-100-ms",
+      "memory-300-mb",
+    ],
     run: GATEWAY,
-    red: [/: GET of 1 MiB: requests to the store missed: 2, /],
+    red: [
+      /: GET of 1 MiB: requests to the store missed: 2, /,
+      /: HEAD: requests to the store missed: 2, /,
+      /: 4 KiB PUT: rate to that of the store itself missed/,
+      /: LIST of 1000 among 2000 keys: rate to that of the store itself missed/,
+      /: peak memory of the gateway missed/,
+    ],
   },
   {
-    title: "50 ms more in each PUT to a gateway",
-    patches: ["gateway-put-50-ms"],
+    title: "a wrong byte in what a gateway answers",
+    patches: ["gateway-wrong-byte"],
     run: GATEWAY,
-    red: [/: 4 KiB PUT: rate to that of the store itself missed/],
+    red: [/gateway: failed: .*wrong bytes/],
+  },
+  {
+    title: "200 µs more of processor time for each exchange that is recorded",
+    patches: ["recorder-200-us"],
+    run: RECORDER,
+    red: [/: simple: CPU of the recorder for each request missed/],
+  },
+  {
+    title: "a recorder that counts every hundredth exchange of a segment, and loses it",
+    patches: ["recorder-loses-some"],
+    run: RECORDER,
+    red: [/recorder: failed: .* sent, .* read/],
   },
   {
     title: "a deep verify that reads one chunk",
