@@ -33,11 +33,11 @@ export async function upload(streams: Streams, index: number): Promise<void> {
   const name = nameOf(index);
   await inTime(streams, async () => {
     const md5 = createHash("md5");
-    const { socket, status, head } = await request(streams, "PUT", name, async (socket) => {
+    const { socket, status, head } = await request(streams, "PUT", name, async (send) => {
       for (const piece of pieces(streams, index)) {
         md5.update(piece);
-        // It is used again once it was sent. An answer before that is a refusal.
-        if (!(await written(socket, piece))) return;
+        // It is used again once it was sent.
+        if (!(await send(piece))) return;
       }
     });
     socket.destroy();
@@ -69,11 +69,21 @@ function nameOf(index: number): string {
   return `stream-${index}`;
 }
 
+/**
+ * How a connection fails that the gateway closes while it is sent a body: it has refused the request, but the
+ * answer is lost. As clients of S3 do, the request is tried again, and then its answer may be found.
+ */
+const CLOSED: ReadonlySet<unknown> = new Set(["EPIPE", "ECONNRESET"]);
+const ATTEMPTS = 100;
+
 /** Repeats a request until the gateway is not too busy. */
 async function inTime({ onBusy, signal }: Streams, work: () => Promise<number>): Promise<void> {
-  for (;;) {
+  for (let attempt = 1; ; attempt++) {
     signal.throwIfAborted();
-    const status = await work();
+    const status = await work().catch((error: NodeJS.ErrnoException) => {
+      if (CLOSED.has(error.code) && attempt < ATTEMPTS) return 503;
+      throw error;
+    });
     if (status === 200) return;
     if (status !== 503) throw new Error(`the gateway answered with ${status}`);
     onBusy();
@@ -100,17 +110,22 @@ interface Answer {
   readonly rest: Uint8Array;
 }
 
+/** Sends a piece of a body, unless there is an answer already, which is a refusal. Returns whether it was sent. */
+type Send = (piece: Uint8Array) => Promise<boolean>;
+
 /** One request on a connection of its own, which the gateway closes after its answer. */
 async function request(
   { access, size, signal }: Streams,
   method: "GET" | "PUT",
   name: string,
-  send: (socket: Socket) => Promise<void> = async () => {},
+  body: (send: Send) => Promise<void> = async () => {},
 ): Promise<Answer> {
   const { hostname, port, host } = new URL(access.endpoint);
   const { path, headers } = bareS3(access).sign(method, name);
   const socket = connect({ host: hostname, port: Number(port), signal });
   await once(socket, "connect");
+  // Once there is an answer, it does not matter how the connection ends. Until then, `answerOn` rejects.
+  socket.on("error", () => {});
   const lines = {
     host,
     connection: "close",
@@ -119,7 +134,12 @@ async function request(
   };
   const head = Object.entries(lines).map(([key, value]) => `${key}: ${value}\r\n`);
   socket.write(`${method} ${path} HTTP/1.1\r\n${head.join("")}\r\n`);
-  const [answer] = await Promise.all([answerOn(socket), send(socket)]);
+  let isAnswered = false;
+  const answered = answerOn(socket).finally(() => {
+    isAnswered = true;
+  });
+  const send: Send = async (piece) => !isAnswered && written(socket, piece);
+  const [answer] = await Promise.all([answered, body(send)]);
   return answer;
 }
 
