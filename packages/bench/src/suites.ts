@@ -117,6 +117,9 @@ const byName: Readonly<Record<string, Omit<Suite, "name">>> = {
   recorder: {
     title: "CPU time and latency of a server that records what it answers",
     slow: true,
+    options: [
+      { name: "cpuOnly", kind: "boolean", description: "without latency, in less than a minute" },
+    ],
     run: async (context) => (await import("./suites/recorder/recorder.ts")).recorder(context),
   },
   snapshots: {
