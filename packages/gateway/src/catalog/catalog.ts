@@ -207,10 +207,10 @@ export interface Catalog {
   settle(seq: Seq): Promise<void>;
   /**
    * Takes the number of a snapshot, registered as a write, and returns the lower ones that may still be
-   * committed: what has a lower seq and is neither among them nor in the rows exported afterwards was never
-   * committed, or was replaced or deleted before.
+   * committed, and when the first of them began: what has a lower seq and is neither among them nor in the
+   * rows exported afterwards was never committed, or was replaced or deleted before.
    */
-  beginSnapshot(now: Time): Promise<{ seq: Seq; writes: readonly Seq[] }>;
+  beginSnapshot(now: Time): Promise<{ seq: Seq; writes: readonly Seq[]; began: Time | undefined }>;
   /** Records the newest snapshot; one with a lower seq than the recorded one is ignored. */
   recordSnapshot(snapshot: NonNullable<Lineage["snapshot"]>): Promise<void>;
   setComplete(isComplete: boolean): Promise<void>;

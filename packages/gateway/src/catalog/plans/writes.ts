@@ -124,14 +124,16 @@ export function* fateOf(bucket: Seq, key: Key, seq: Seq): Plan<Fate> {
 export function* beginSnapshot(
   dialect: Dialect,
   now: Time,
-): Plan<{ seq: Seq; writes: readonly Seq[] }> {
+): Plan<{ seq: Seq; writes: readonly Seq[]; began: Time | undefined }> {
   // Whoever took a lower number has registered it once this lock is held.
   yield* locked(dialect, [sequenceLock(false)], []);
   const [next] = yield* rows(dialect.nextSeq);
   const seq = integer(next!["seq"]);
   const [found] = yield* all(
-    statement("SELECT seq FROM writes WHERE is_dead = 0 AND seq < ? ORDER BY seq", seq),
+    statement("SELECT seq, started FROM writes WHERE is_dead = 0 AND seq < ? ORDER BY seq", seq),
     insertWrite(seq, now),
   );
-  return { seq, writes: found!.map((row) => integer(row["seq"])) };
+  let began: Time | undefined;
+  for (const row of found!) began = Math.min(began ?? Infinity, integer(row["started"]));
+  return { seq, writes: found!.map((row) => integer(row["seq"])), began };
 }

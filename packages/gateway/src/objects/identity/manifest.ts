@@ -1,6 +1,6 @@
 import { parseAddress } from "@idk/storage";
 import { type CborItem, decodeCborT, encodeCborT, fromHex, toHex } from "@idk/storage/blobs";
-import type { Part, PlacedRoot, Seq, Tombstone } from "../../catalog/records.ts";
+import type { Part, PlacedRoot, Seq, Time, Tombstone } from "../../catalog/records.ts";
 import { bytesOf, cborOf, integerOf, listOf, mapOf, textOf, textsOf } from "./records.ts";
 
 /** What a manifest says: the content roots of an object in order, and the parts it was uploaded in. */
@@ -10,6 +10,8 @@ export interface Manifest {
   readonly parts: readonly Part[];
   /** Of a snapshot: the writes that were registered when it was begun, by seq. */
   readonly writes?: readonly Seq[];
+  /** Of a snapshot: when the first of these writes began, by the store's clock. */
+  readonly began?: Time | undefined;
 }
 
 /** The most bytes of a manifest: enough for 10,000 parts and 500,000 content roots. */
@@ -18,22 +20,30 @@ export const MANIFEST_MAX: number = 2 ** 26;
 const ITEMS_MAX = 2 ** 22;
 
 /** Encodes a manifest, about 60 bytes for each content root and 150 for each part. */
-export function encodeManifest({ contents, parts, writes }: Manifest): Uint8Array<ArrayBuffer> {
+export function encodeManifest({
+  contents,
+  parts,
+  writes,
+  began,
+}: Manifest): Uint8Array<ArrayBuffer> {
   const fields = new Map<string, CborItem>([
     ["contents", contents.map((root) => encodeContent(root))],
     ["parts", parts.map(encodePart)],
   ]);
   if (writes !== undefined) fields.set("writes", [...writes]);
+  if (began !== undefined) fields.set("began", began);
   return encodeCborT(fields);
 }
 
 /** @throws CborError */
 export function decodeManifest(bytes: Uint8Array): Manifest {
   const fields = mapOf(decodeCborT(bytes, { itemsMax: ITEMS_MAX }));
+  const began = fields.get("began");
   return {
     contents: listOf(fields.get("contents")).map(decodeContent),
     parts: listOf(fields.get("parts")).map(decodePart),
     writes: listOf(fields.get("writes") ?? []).map(integerOf),
+    began: began === undefined ? undefined : integerOf(began),
   };
 }
 

@@ -51,6 +51,7 @@ export async function storeSnapshot(
           contents: [{ address, size, md5: "", part: 1 }],
           parts: [],
           writes: begun.writes,
+          began: begun.began,
         });
         const record = { type: "snapshot", catalog: catalogId, seq, time } as const;
         const root = await putRecord(context, record, manifest, signal);

@@ -65,7 +65,7 @@ export interface RebuildReport {
 
 const REPORTED_MAX = 1000;
 const BATCH = 500;
-/** What was stored so long before a snapshot may have been committed after it. */
+/** What was stored so long before a snapshot, and before the writes in progress then began, is in it. */
 const MARGIN = 60 * 60_000;
 /** More numbers than were given out after the last one that is in the store. */
 const SKIPPED = 2 ** 24;
@@ -118,7 +118,7 @@ export async function rebuildCatalog(options: RebuildOptions): Promise<RebuildRe
   try {
     const newest = await usableSnapshot(inspector, signal);
     const snapshot = useSnapshot ? newest : undefined;
-    const since = snapshot === undefined ? 0 : snapshot.time - MARGIN;
+    const since = snapshot === undefined ? 0 : begunBy(snapshot) - MARGIN;
     await inParallel(backend.list("", { signal }), async ({ name, size, storedAt }) => {
       const address = name as Address;
       survey.listed.add(address);
@@ -169,6 +169,11 @@ export async function rebuildCatalog(options: RebuildOptions): Promise<RebuildRe
     await survey.objects.close();
     await survey.candidates.close();
   }
+}
+
+/** Before the roots that a snapshot may not have, although they were stored before it: of writes in progress. */
+function begunBy({ time, manifest: { began = time } }: FoundSnapshot): number {
+  return Math.min(time, began);
 }
 
 /**

@@ -296,14 +296,16 @@ export function claimBehaviour(open: OpenFixture): void {
       const begun = await Promise.all(
         Array.from({ length: 30 }, (_, i) => (i % 2 === 0 ? catalog : other).beginWrite(NOW)),
       );
-      const [{ seq, writes }, ...later] = await Promise.all([
+      const [{ seq, writes, began }, ...later] = await Promise.all([
         catalog.beginSnapshot(NOW),
         ...Array.from({ length: 10 }, () => other.beginWrite(NOW)),
       ]);
       const lower = [claim.seq, ...begun, ...later].filter((write) => write < seq);
       expect([...writes]).toEqual(lower.toSorted((a, b) => a - b));
+      expect(began).toBe(NOW);
       await catalog.oldestWrite(NOW + DAY);
-      expect((await catalog.beginSnapshot(NOW + DAY)).writes).toEqual([]);
+      const empty = await catalog.beginSnapshot(NOW + DAY);
+      expect([empty.writes, empty.began]).toEqual([[], undefined]);
     }),
   );
 

@@ -11,7 +11,18 @@ import {
   type RebuildOptions,
   type RebuildReport,
 } from "../../../src/objects/rebuild/rebuild.ts";
-import { bytesOf, failureOf, keyOf, openRig, put, read, type Rig, rowsOf } from "../support.ts";
+import {
+  bytesOf,
+  failureOf,
+  HOUR,
+  keyOf,
+  objectsOf,
+  openRig,
+  put,
+  read,
+  type Rig,
+  rowsOf,
+} from "../support.ts";
 
 const MIB = 2 ** 20;
 
@@ -113,6 +124,33 @@ test("a snapshot spares opening what was stored long before it", async () => {
   // The snapshot's root and its content, which is inline.
   expect(new Set(read).size).toBe(2);
   await catalog.close();
+});
+
+test("a root that was stored hours before a snapshot, and committed after it, is found", async () => {
+  await using rig = await openRig();
+  const { catalog, clock, objects, bucket } = rig;
+  await put(rig, "k", bytesOf(10, 1));
+  // The timers of this process do not run for hours in an instant.
+  const own = clock.now;
+  const slow = await objectsOf(rig, {
+    now: () => own,
+    catalog: {
+      ...catalog,
+      commitPut: async (given) => {
+        clock.now += 3 * HOUR;
+        await catalog.beat([given.object.seq], clock.now);
+        await objects.maintenance.snapshot();
+        return catalog.commitPut(given);
+      },
+    },
+  });
+  await put({ objects: slow, bucket }, "k", bytesOf(20, 2));
+  const rows = await rowsOf(catalog);
+  const { report, catalog: rebuilt } = await rebuild(rig);
+  expect(report).toMatchObject({ objects: 1, isComplete: true });
+  expect(report.snapshot).toBeDefined();
+  expect(await rowsOf(rebuilt)).toEqual(rows);
+  await rebuilt.close();
 });
 
 test("objects of somebody with the public key alone are refused and reported", async () => {
