@@ -33,7 +33,6 @@ const THREADS = ["serial-bound"];
 const SNAPSHOTS = ["snapshots"];
 const GATEWAY = ["gateway", "--size", "10MB"];
 const RECORDER = ["recorder", "--cpuOnly"];
-const RECORDER = ["recorder", "--cpuOnly"];
 
 const FAULTS: readonly Fault[] = [
   {
@@ -216,7 +215,7 @@ const FAULTS: readonly Fault[] = [
     patches: [
       "gateway-gets-twice",
       "gateway-head-gets",
-      "gateway-put-50-ms",
+      "gateway-put-100-ms",
       "gateway-list-100-ms",
       "memory-300-mb",
     ],
@@ -234,18 +233,6 @@ const FAULTS: readonly Fault[] = [
     patches: ["gateway-wrong-byte"],
     run: GATEWAY,
     red: [/gateway: failed: .*wrong bytes/],
-  },
-  {
-    title: "200 µs more of processor time for each exchange that is recorded",
-    patches: ["recorder-200-us"],
-    run: RECORDER,
-    red: [/: simple: CPU of the recorder for each request missed/],
-  },
-  {
-    title: "a recorder that counts every hundredth exchange of a segment, and loses it",
-    patches: ["recorder-loses-some"],
-    run: RECORDER,
-    red: [/recorder: failed: .* sent, .* read/],
   },
   {
     title: "200 µs more of processor time for each exchange that is recorded",
