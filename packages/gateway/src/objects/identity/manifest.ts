@@ -14,7 +14,9 @@ export interface Manifest {
   readonly began?: Time | undefined;
 }
 
-/** The most bytes of a manifest: enough for 10,000 parts and 500,000 content roots. */
+/** The most content roots of an object. With 10,000 parts, its manifest and its row of a snapshot can be read. */
+export const CONTENTS_MAX = 500_000;
+/** The most bytes of a manifest. */
 export const MANIFEST_MAX: number = 2 ** 26;
 /** Items of CBOR in it. */
 const ITEMS_MAX = 2 ** 22;

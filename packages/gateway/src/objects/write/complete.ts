@@ -1,7 +1,7 @@
 import type { Part, PlacedRoot } from "../../catalog/records.ts";
 import { S3Error } from "../../errors.ts";
 import type { ObjectsContext } from "../context.ts";
-import { encodeManifest } from "../identity/manifest.ts";
+import { CONTENTS_MAX, encodeManifest } from "../identity/manifest.ts";
 import type { CompleteRequest, Completion } from "../objects.ts";
 import type { Write } from "./writes.ts";
 import { noUpload } from "./put-part.ts";
@@ -94,8 +94,15 @@ async function openParts(
     if (present.get(number)?.seq !== seq) throw new S3Error("InvalidPart");
     numbers.add(number);
   }
-  return {
-    parts: listed,
-    contents: opened.contents.filter(({ part }) => numbers.has(part)),
-  };
+  const contents = opened.contents.filter(({ part }) => numbers.has(part));
+  if (contents.length > CONTENTS_MAX) throw tooManyRoots(contents.length);
+  return { parts: listed, contents };
+}
+
+/** Nobody could read the manifest. Roots are this short only if clients are slow and memory is scarce. */
+function tooManyRoots(count: number): S3Error {
+  return new S3Error(
+    "EntityTooLarge",
+    `The parts are stored in ${count} pieces, and an object can have ${CONTENTS_MAX}. Upload the parts again with fewer at once, or give the gateway more memory.`,
+  );
 }

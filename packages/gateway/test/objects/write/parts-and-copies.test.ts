@@ -2,6 +2,8 @@ import { expect, test } from "bun:test";
 import { createHash } from "node:crypto";
 import { macKeyOf } from "../../../src/objects/identity/mac.ts";
 import { createObjects } from "../../../src/objects/create-objects.ts";
+import type { Catalog } from "../../../src/catalog/catalog.ts";
+import { CONTENTS_MAX } from "../../../src/objects/identity/manifest.ts";
 import type { Part, Upload } from "../../../src/catalog/records.ts";
 import type { Completion } from "../../../src/objects/objects.ts";
 import { rejectionOf } from "../../support.ts";
@@ -96,6 +98,30 @@ test("a part that was replaced after it was listed fails Complete, and nothing c
   await putPart(rig, upload, 1, bytesOf(10, 2));
   expect((await rejectionOf(complete(rig, upload, [old]))).code).toBe("InvalidPart");
   expect(await read(rig, "k")).toBeUndefined();
+});
+
+test("a Complete of more content roots than a manifest can list stores nothing", async () => {
+  await using rig = await openRig();
+  const { bucket, catalog } = rig;
+  const upload = await begin(rig, "k");
+  const part = await putPart(rig, upload, 1, bytesOf(10, 1));
+  const before = await blobsOf(rig.backend);
+  let count = CONTENTS_MAX + 1;
+  const split: Catalog = {
+    ...catalog,
+    openUpload: async (given) => {
+      const { parts, contents } = await catalog.openUpload(given);
+      return { parts, contents: Array.from({ length: count }, () => contents[0]!) };
+    },
+  };
+  const objects = await objectsOf(rig, { catalog: split });
+  const error = await rejectionOf(complete({ ...rig, objects }, upload, [part]));
+  expect(error.code).toBe("EntityTooLarge");
+  expect(error.message).toContain(`${count} pieces`);
+  expect(await blobsOf(rig.backend)).toEqual(before);
+  expect(await catalog.findObject(bucket.id, keyOf("k"))).toBeUndefined();
+  count = 1;
+  expect(await complete({ ...rig, objects }, upload, [part])).toMatchObject({ checksums: {} });
 });
 
 test("a part of an upload that was aborted meanwhile leaves nothing", async () => {
