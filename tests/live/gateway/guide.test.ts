@@ -185,3 +185,19 @@ test("docs/gateway.md names every metric", async () => {
   expect(names.length).toBeGreaterThan(15);
   expect(names.filter((name) => !markdown.includes(`\`${name}\``))).toEqual([]);
 });
+
+test("docs/gateway.md names every operation", async () => {
+  const markdown = await Bun.file(join(root, GUIDE)).text();
+  const folder = join(root, "packages/gateway/src/operations");
+  const files = await Array.fromAsync(new Bun.Glob("**/*.ts").scan(folder));
+  const texts = await Promise.all(files.map((file) => Bun.file(join(folder, file)).text()));
+  // Settings of buckets have a row of a table each, and the guide has their subresource.
+  const names = Array.from(
+    texts
+      .join("\n")
+      .matchAll(/^ +name: "([A-Z]\w+)"|\[\s*"(?:Get|Delete)\w+",\s+"([a-zA-Z-]+)"/gmu),
+    ([, operation, subresource]) => operation ?? subresource!,
+  );
+  expect(names.length).toBeGreaterThan(45);
+  expect(names.filter((name) => !markdown.includes(name))).toEqual([]);
+});
