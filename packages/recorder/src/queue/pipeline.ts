@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { resolve } from "node:path";
 import type { CapturedExchange } from "../capture/capture.ts";
 import type { RecorderLimits, RecorderOptions } from "../options.ts";
 import { createRedactor } from "../redact/redactor.ts";
@@ -33,7 +34,9 @@ export function createPipeline(
   limits: RecorderLimits,
   run: string,
 ): Pipeline {
-  const { backend, spool: folder } = options;
+  const { backend } = options;
+  // The application may change its working directory.
+  const folder = resolve(options.spool);
   const budget = createBudget(limits.queueBytes);
   const counters = createCounters();
   const faults = createFaults(options.onError);
