@@ -6,6 +6,7 @@ import { type FetchFunction, recordFetch } from "./capture/outbound.ts";
 import { recordHandler, type WebHandler } from "./capture/web.ts";
 import { checkRecorderOptions } from "./check-options.ts";
 import type { RecorderOptions } from "./options.ts";
+import { createOwnContext } from "./own-work.ts";
 import { createPipeline } from "./queue/pipeline.ts";
 import type { RecorderStats } from "./stats.ts";
 
@@ -63,15 +64,19 @@ const FLUSH_TIMEOUT_MS = 10_000;
 export function createRecorder(options: RecorderOptions): Recorder {
   const limits = checkRecorderOptions(options);
   const run = randomBytes(16).toString("hex");
-  const pipeline = createPipeline(options, limits, run);
-  const capture = createCapture(options, limits, pipeline);
+  const asOwnWork = createOwnContext();
+  const pipeline = asOwnWork(() => createPipeline(options, limits, run));
+  const capture = createCapture(options, limits, {
+    ...pipeline,
+    push: (exchange) => asOwnWork(() => pipeline.push(exchange)),
+  });
   const detach = new Set<() => void>();
   let closing: Promise<boolean> | undefined;
 
   const close = async (timeoutMs: number): Promise<boolean> => {
     for (const end of detach) end();
     capture.close();
-    return pipeline.close(timeoutMs);
+    return asOwnWork(() => pipeline.close(timeoutMs));
   };
 
   return {
@@ -86,7 +91,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
     handler: (handler) => recordHandler(handler, capture),
     fetch: (fetch) => recordFetch(fetch, capture),
     stats: () => pipeline.stats(),
-    flush: (timeoutMs = FLUSH_TIMEOUT_MS) => pipeline.flush(timeoutMs),
+    flush: (timeoutMs = FLUSH_TIMEOUT_MS) => asOwnWork(() => pipeline.flush(timeoutMs)),
     close: (timeoutMs = FLUSH_TIMEOUT_MS) => (closing ??= close(timeoutMs)),
   };
 }
