@@ -3,7 +3,13 @@ import type { Pipeline } from "../queue/pipeline.ts";
 import { countDropped } from "../queue/counters.ts";
 import type { Header } from "../record/exchange.ts";
 import { BodyCopy } from "./body-copy.ts";
-import type { Capture, CapturedExchange, ExchangeEnd, OpenExchange } from "./capture.ts";
+import type {
+  Capture,
+  CapturedExchange,
+  ExchangeEnd,
+  ExchangeProgress,
+  OpenExchange,
+} from "./capture.ts";
 
 /** About what an exchange occupies in memory beside its headers and bodies, in bytes. */
 const BASE_BYTES = 1024;
@@ -31,25 +37,46 @@ export function createCapture(
     return true;
   };
 
-  const finish = (exchange: OpenExchange, end: ExchangeEnd): void => {
-    if (!openExchanges.delete(exchange)) return;
+  const aside = (work: () => void): void => {
+    try {
+      work();
+    } catch {
+      faults.report("an exchange could not be captured as a whole");
+    }
+  };
+
+  const finish = (open: OpenExchange, ended?: ExchangeEnd): void => {
+    if (!openExchanges.delete(open)) return;
     counters.open -= 1;
-    exchange.over = true;
-    const ms = performance.now() - exchange.startedAt;
-    const captured: CapturedExchange = Object.assign(exchange, end, { ms });
-    if (isKept(captured)) {
+    open.over = true;
+    const ms = performance.now() - open.startedAt;
+    let progress: ExchangeProgress = {};
+    aside(() => {
+      progress = open.progress();
+    });
+    const { direction, number, request, requestBody, responseBody, time } = open;
+    const { response, route } = progress;
+    const more = 2 * lengthOf(response?.headers ?? []);
+    const reserved = open.reserved + more;
+    const bodies = { requestBody, responseBody };
+    // A new object, because the open one leads to the request and the response of the application,
+    // which would stay in memory with all that hangs on them until the queue is done with it.
+    const ending = { response, route, ended, ms, reserved };
+    const captured: CapturedExchange = { direction, number, time, request, ...bodies, ...ending };
+    if (!isKept(captured)) counters.notKept += 1;
+    else if (!budget.takeForRecord(more)) countDropped(counters, "queue");
+    else {
       counters.queued += 1;
       push(captured);
       return;
     }
-    counters.notKept += 1;
-    captured.requestBody?.release();
-    captured.responseBody?.release();
-    budget.release(captured.reserved);
+    requestBody?.release();
+    responseBody?.release();
+    budget.release(open.reserved);
   };
 
   return {
-    begin(direction, request, current) {
+    begin(direction, request, progress) {
       if (closed) return undefined;
       counters.seen += 1;
       const reserved = BASE_BYTES + 2 * (request.url.length + lengthOf(request.headers));
@@ -68,29 +95,17 @@ export function createCapture(
         responseBody: undefined,
         reserved,
         over: false,
-        current,
+        progress,
       };
       openExchanges.add(exchange);
       return exchange;
     },
     body: () => new BodyCopy(bodyBytes, budget),
     finish,
-    aside(work) {
-      try {
-        work();
-      } catch {
-        faults.report("an exchange could not be captured as a whole");
-      }
-    },
+    aside,
     close() {
       closed = true;
-      for (const exchange of openExchanges) {
-        let end: ExchangeEnd = {};
-        this.aside(() => {
-          end = exchange.current();
-        });
-        finish(exchange, { ...end, ended: "open" });
-      }
+      for (const exchange of openExchanges) finish(exchange, "open");
     },
   };
 }

@@ -15,7 +15,7 @@ export function createWorkQueue<Item>(
   workMs: number,
   work: (item: Item) => Work<void>,
 ): WorkQueue<Item> {
-  let items: Item[] = [];
+  let items: (Item | undefined)[] = [];
   let next = 0;
   let current: Work<void> | undefined;
   let scheduled = false;
@@ -30,13 +30,16 @@ export function createWorkQueue<Item>(
     do {
       if (current === undefined) {
         if (next === items.length) break;
-        current = work(items[next]!);
+        const item = items[next]!;
+        // Otherwise it stays in memory until the queue is empty.
+        items[next] = undefined;
         next += 1;
+        current = work(item);
       }
       if (current.next().done) current = undefined;
     } while (performance.now() < end);
     if (current !== undefined || next < items.length) {
-      // Items that are done must not stay in memory because the queue is never empty.
+      // The list must not grow for ever because the queue is never empty.
       if (next > 1024) {
         items = items.slice(next);
         next = 0;
