@@ -1,3 +1,4 @@
+import { Readable } from "node:stream";
 import type { BodyCopy } from "./body-copy.ts";
 import type { Capture } from "./capture.ts";
 
@@ -48,6 +49,11 @@ export function copiedStream(
   const isBytes = isByteStream(original);
   const source = { pull, cancel, ...(isBytes ? { type: "bytes" } : {}) };
   return new ReadableStream(source as UnderlyingSource, { highWaterMark: 0 });
+}
+
+/** Whether it is being read, or was read from or cancelled. */
+export function isUsed(stream: ReadableStream): boolean {
+  return stream.locked || Readable.isDisturbed(stream as never);
 }
 
 /** @param stream not locked */

@@ -1,16 +1,21 @@
 import type { BodyCopy } from "./body-copy.ts";
 import type { Capture } from "./capture.ts";
-import { copiedStream } from "./copied-stream.ts";
+import { copiedStream, isUsed } from "./copied-stream.ts";
+import { bun } from "./runtime.ts";
 import { inherited, shadow, shadowGetter } from "./shadow.ts";
 
 const READERS = ["arrayBuffer", "blob", "bytes", "formData", "json", "text"] as const;
 
 /**
- * Copies the body of a `Request` or `Response` as the application reads it, by its methods or as a
- * stream. The object stays what it is, because runtimes know it by its identity. What the runtime
- * itself reads from it, such as `fetch(request)`, does not pass here, and stays unseen.
+ * Copies the body of a `Request` or `Response` as the application reads it, by its methods or, on
+ * Node, as a stream. The object stays what it is, because runtimes know it by its identity. What the
+ * runtime itself reads from it, such as `fetch(request)`, does not pass here, and stays unseen.
  *
- * @param over called when the body has been read, been cancelled or failed
+ * Streams of Bun cannot be replaced: it takes the type and length of what it sends from them, and
+ * `new Request(request)` takes the property `body`. Those of a response are over when they are asked
+ * for, unless a method reads the body then.
+ *
+ * @param over called when the body has been read, is not seen, has been cancelled or failed
  */
 export function shadowMessageBody(
   message: Request | Response,
@@ -19,15 +24,28 @@ export function shadowMessageBody(
   over: (ended?: "aborted" | "error") => void,
 ): void {
   copy.unseen = true;
+  let reads = false;
+  const handOver = bun === undefined ? shadowStream(message, copy, capture, over) : callAtOnce;
+  if (bun !== undefined && message instanceof Response) {
+    shadowGetter(message, "body", () => {
+      setImmediate(() => {
+        if (!reads) over();
+      });
+      return inherited(message, "body");
+    });
+  }
   const { arrayBuffer, blob } = message;
   for (const name of READERS) {
     // Not every runtime has `bytes`.
     if (typeof message[name] !== "function") continue;
     shadow(message, name, async () => {
+      reads = true;
       let whole: Blob | ArrayBuffer;
       let bytes: ArrayBuffer;
       try {
-        whole = await (name === "blob" ? blob.call(message) : arrayBuffer.call(message));
+        whole = await handOver((): Promise<Blob | ArrayBuffer> =>
+          name === "blob" ? blob.call(message) : arrayBuffer.call(message),
+        );
         bytes = whole instanceof Blob ? await whole.arrayBuffer() : whole;
       } catch (error) {
         over("error");
@@ -47,12 +65,50 @@ export function shadowMessageBody(
       ]();
     });
   }
-  let stream: ReadableStream | null | undefined;
+}
+
+/** Calls what reads a body as a whole, or clones it. */
+type HandOver = <T>(take: () => T) => T;
+
+const callAtOnce: HandOver = (take) => take();
+
+/**
+ * Gives the application a stream that copies, in place of the body's own.
+ *
+ * @returns what brings the body's own stream into the state of the one that was given
+ */
+function shadowStream(
+  message: Request | Response,
+  copy: BodyCopy,
+  capture: Capture,
+  over: (ended?: "aborted" | "error") => void,
+): HandOver {
+  let original: ReadableStream | null = null;
+  let given: ReadableStream | undefined;
+  const handOver: HandOver = (take) => {
+    if (original === null || given === undefined || isUsed(original)) return take();
+    if (!given.locked) {
+      // It is in use from now on, and the message has another one if it was cloned.
+      given.getReader();
+      given = undefined;
+      return take();
+    }
+    const reader = original.getReader();
+    try {
+      return take();
+    } finally {
+      reader.releaseLock();
+    }
+  };
   shadowGetter(message, "body", () => {
-    if (stream !== undefined) return stream;
-    const original = inherited(message, "body") as ReadableStream | null;
+    if (given !== undefined) return given;
+    original = inherited(message, "body") as ReadableStream | null;
     // A stream in use cannot be read beside.
-    stream = original?.locked === false ? copiedStream(original, copy, capture, over) : original;
-    return stream;
+    if (original === null || original.locked) return original;
+    given = copiedStream(original, copy, capture, over);
+    return given;
   });
+  const clone = message.clone as () => Request | Response;
+  shadow(message, "clone", () => handOver(() => clone.call(message)));
+  return handOver;
 }

@@ -1,7 +1,7 @@
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { Header } from "../record/exchange.ts";
-import type { Capture, CapturedResponse, ExchangeEnd, OpenExchange } from "./capture.ts";
+import type { Capture, CapturedResponse, ExchangeProgress, OpenExchange } from "./capture.ts";
 import { shadow } from "./shadow.ts";
 
 /**
@@ -25,27 +25,36 @@ function captureRequest(
   capture: Capture,
 ): void {
   const { method = "", httpVersion: http, url = "" } = request;
+  const isHttp2 = request.httpVersionMajor >= 2;
   const headers = pairsOf(request.rawHeaders);
-  const current = (): ExchangeEnd => ({
-    response: response.headersSent ? sentResponse(response) : undefined,
-    route: routeOf(request),
-  });
-  const exchange = capture.begin("in", { method, url, http, headers }, current);
+  const progress = (): ExchangeProgress => {
+    let route: string | undefined;
+    // Frameworks may define what is asked for here as getters.
+    capture.aside(() => {
+      route = routeOf(request);
+    });
+    return { response: response.headersSent ? sentResponse(response, isHttp2) : undefined, route };
+  };
+  const exchange = capture.begin("in", { method, url, http, headers }, progress);
   if (exchange === undefined) return;
-  if (headers.some(([name]) => ANNOUNCES_BODY.test(name))) shadowPush(request, exchange, capture);
-  shadowBody(request, response, exchange, capture);
   let waiting: Set<() => void> | undefined;
   const finish = (): void => {
     waiting?.delete(finish);
+    let sent = false;
     capture.aside(() => {
+      sent = response.writableFinished;
       const { requestBody, responseBody } = exchange;
-      const sent = response.writableFinished;
       if (requestBody !== undefined) requestBody.ended = request.complete;
       if (responseBody !== undefined) responseBody.ended = sent;
-      capture.finish(exchange, { ...current(), ended: sent ? undefined : "aborted" });
     });
+    capture.finish(exchange, sent ? undefined : "aborted");
   };
+  // Before anything that may throw, so that the exchange ends.
   response.on("close", finish);
+  // HTTP/2 announces a body only if it tells its length.
+  const mayHaveBody = isHttp2 || headers.some(([name]) => ANNOUNCES_BODY.test(name));
+  if (mayHaveBody) shadowPush(request, exchange, capture);
+  shadowBody(request, response, exchange, capture);
   // Requests that tests inject into a server have none.
   if ((request.socket as Socket | null | undefined) == null) return;
   waiting = waitingOn(request.socket);
@@ -74,7 +83,7 @@ function waitingOn(socket: Socket): Set<() => void> {
   return waiting;
 }
 
-/** A request without one of these has no body (RFC 9112, section 6.3). */
+/** A request of HTTP/1 without one of these has no body (RFC 9112, section 6.3). */
 const ANNOUNCES_BODY = /^(?:content-length|transfer-encoding)$/iu;
 
 /** Copies the body of a request as it arrives, whether or not the application reads it. */
@@ -128,13 +137,14 @@ function isChunk(given: unknown): boolean {
   return typeof given === "string" || given instanceof Uint8Array;
 }
 
-function sentResponse(response: ServerResponse): CapturedResponse {
+function sentResponse(response: ServerResponse, isHttp2: boolean): CapturedResponse {
   // Node keeps the head as it was sent, with the headers that it added itself; Bun another text.
   const { _header: head } = response as { _header?: unknown };
   if (typeof head === "string" && head.startsWith("HTTP/")) return parseHead(head);
   return {
     status: response.statusCode,
-    reason: response.statusMessage ?? "",
+    // HTTP/2 has none, and Node warns the application of asking for it.
+    reason: isHttp2 ? "" : (response.statusMessage ?? ""),
     headers: response.getHeaderNames().flatMap((name) => {
       const value: unknown = response.getHeader(name);
       const values: unknown[] = Array.isArray(value) ? value : [value];

@@ -1,8 +1,10 @@
 import type { Header } from "../record/exchange.ts";
 import type { BodyCopy } from "./body-copy.ts";
-import type { Capture, OpenExchange } from "./capture.ts";
-import { copiedStream } from "./copied-stream.ts";
+import type { Capture, CapturedResponse, OpenExchange } from "./capture.ts";
+import { isOwnWork } from "../own-work.ts";
+import { copiedStream, isUsed } from "./copied-stream.ts";
 import { shadowMessageBody } from "./message-body.ts";
+import { bun } from "./runtime.ts";
 import { headersOf, responseOf } from "./web.ts";
 
 /** `fetch`, or a function that works the same way. */
@@ -14,47 +16,62 @@ export type FetchFunction = (
 /** A `fetch` that records what is asked through the given one. */
 export function recordFetch<Fetch extends FetchFunction>(fetch: Fetch, capture: Capture): Fetch {
   /** Ends exchanges whose responses the application dropped without reading them. */
-  const dropped = new FinalizationRegistry<() => void>((finish) => finish());
+  const dropped = new FinalizationRegistry<OpenExchange>((exchange) => {
+    capture.finish(exchange, "unread");
+  });
 
-  function recorded(
-    this: unknown,
-    input: string | URL | Request,
-    init?: RequestInit,
-  ): Promise<Response> {
-    const begun = begin(input, init, capture);
+  function recorded(this: unknown, input: string | URL | Request, init?: RequestInit): unknown {
+    const progress: Progress = { response: undefined };
+    const begun = begin(input, init, progress, capture);
     const sent = begun.init === undefined ? [input] : [input, begun.init];
     const { exchange } = begun;
-    let answer: Promise<Response>;
+    let answer: unknown;
     try {
       answer = Reflect.apply(fetch, this, sent);
     } catch (error) {
-      if (exchange !== undefined) capture.finish(exchange, { ended: "error" });
+      if (exchange !== undefined) capture.finish(exchange, "error");
       throw error;
     }
     if (exchange === undefined) return answer;
-    return answer.then(
-      (response) => {
-        capture.aside(() => recordResponse(response, exchange, capture, dropped));
-        return response;
-      },
-      (error: unknown) => {
-        capture.finish(exchange, { ended: "error" });
-        throw error;
-      },
-    );
+    const passOn = (response: unknown): unknown => {
+      let reading = false;
+      capture.aside(() => {
+        reading = recordResponse(response as Response, progress, exchange, capture);
+      });
+      if (reading) dropped.register(response as Response, exchange);
+      else capture.finish(exchange);
+      return response;
+    };
+    // Functions that take its place in tests may answer at once.
+    if (!(answer instanceof Promise)) return passOn(answer);
+    return answer.then(passOn, (error: unknown) => {
+      capture.finish(exchange, "error");
+      throw error;
+    });
   }
-  // Runtimes give `fetch` properties of its own.
+  // It answers what the given one does. Runtimes give `fetch` properties of its own.
   return Object.assign(recorded as Fetch, fetch);
+}
+
+/** What was answered so far; does not refer to the response, which would not be dropped then. */
+interface Progress {
+  response: CapturedResponse | undefined;
+}
+
+function readerOf(progress: Progress): () => Progress {
+  return () => progress;
 }
 
 /** @returns the exchange, and what to send in place of `init` */
 function begin(
   input: string | URL | Request,
   init: RequestInit | undefined,
+  progress: Progress,
   capture: Capture,
 ): { exchange: OpenExchange | undefined; init: RequestInit | undefined } {
   let exchange: OpenExchange | undefined;
   let sent = init;
+  if (isOwnWork()) return { exchange, init };
   capture.aside(() => {
     const given = input instanceof Request ? input : undefined;
     const method = (init?.method ?? given?.method ?? "GET").toUpperCase();
@@ -72,15 +89,20 @@ function begin(
     // As it is sent: with a path.
     const url = input instanceof Request ? input.url : new URL(input).href;
     const request = { method, url, headers };
-    exchange = capture.begin("out", request, () => ({}));
+    // By a function of its own, which does not keep what is sent in memory until the end.
+    exchange = capture.begin("out", request, readerOf(progress));
     if (exchange === undefined) return;
     if (body !== undefined) {
       exchange.requestBody = capture.body();
-      if (body instanceof ReadableStream) {
+      if (!(body instanceof ReadableStream)) {
+        copyBody(exchange.requestBody, body);
+      } else if (bun !== undefined || isUsed(body)) {
+        // Bun sends some with their length, and nobody can tell them from others. A stream that was
+        // read from is refused.
+        exchange.requestBody.unseen = true;
+      } else {
         const passed = copiedStream(body, exchange.requestBody, capture, () => {});
         sent = withChanges(sent ?? {}, { body: passed });
-      } else {
-        copyBody(exchange.requestBody, body);
       }
     } else if (given !== undefined && method !== "GET" && method !== "HEAD") {
       exchange.requestBody = capture.body();
@@ -129,23 +151,23 @@ function copyBody(copy: BodyCopy, body: unknown): void {
   }
 }
 
+/** @returns whether the body is still to be read */
 function recordResponse(
   response: Response,
+  progress: Progress,
   exchange: OpenExchange,
   capture: Capture,
-  dropped: FinalizationRegistry<() => void>,
-): void {
+): boolean {
   const sent = responseOf(response);
-  if (!hasBody(exchange.request.method, sent.status, sent.headers)) {
-    capture.finish(exchange, { response: sent });
-    return;
-  }
+  progress.response = sent;
+  if (!hasBody(exchange.request.method, sent.status, sent.headers)) return false;
   const copy = capture.body();
   exchange.responseBody = copy;
-  shadowMessageBody(response, copy, capture, (ended) => {
-    capture.finish(exchange, { response: sent, ended });
-  });
-  dropped.register(response, () => capture.finish(exchange, { response: sent, ended: "unread" }));
+  copy.unseen = true;
+  // The methods of another class are not known.
+  if (Object.getPrototypeOf(response) !== Response.prototype) return false;
+  shadowMessageBody(response, copy, capture, (ended) => capture.finish(exchange, ended));
+  return true;
 }
 
 function hasBody(method: string, status: number, headers: readonly Header[]): boolean {

@@ -1,9 +1,10 @@
 import type { BodyCopy } from "./body-copy.ts";
 import type { Capture } from "./capture.ts";
 import { copiedStream } from "./copied-stream.ts";
+import { bun } from "./runtime.ts";
 
 /**
- * Called when a body has passed, is not seen, or failed.
+ * Called when a body has passed, or failed.
  *
  * @param type what the runtime sends as `Content-Type` although the response does not have it
  */
@@ -15,38 +16,36 @@ export type BodyOver = (ended?: "aborted" | "error", type?: string) => void;
  * A runtime sends a body in memory with its length, and a stream in chunks, so the response is
  * replaced by one of the same kind. Bun does not tell the kind. It derives the type of text and bytes
  * from what they were, which is not to be found out: they are seen only if the response names it.
+ * Streams of its own, such as of a file or of another response, it sends with type and length, and in
+ * ranges, and nobody else can tell them from others: streams are left as they are.
  *
- * @returns the response to send
+ * @returns the response to send in its place, or undefined if there is no body or it is left unseen
  */
 export function copyResponse(
   response: Response,
   copy: BodyCopy,
   capture: Capture,
   over: BodyOver,
-): Response | Promise<Response> {
-  const unseen = (): Response => {
-    copy.unseen = true;
-    over();
-    return response;
-  };
+): Response | Promise<Response> | undefined {
+  copy.unseen = true;
   // It was sent before, which the runtime reports to the application.
-  if (response.bodyUsed || response.status < 200) return unseen();
+  if (response.bodyUsed || response.status < 200) return undefined;
   if (bun !== undefined) {
     const kind = kindOf(response);
-    if (kind === "unknown") return unseen();
-    if (kind === "memory" && !response.headers.has(TYPE)) return unseen();
-    if (kind !== "stream") {
-      return copyBlob(bun.peek(response.blob()), kind, response, copy, capture, over);
+    if (kind === "none") {
+      copy.unseen = false;
+      copy.ended = true;
     }
+    if (kind !== "memory" && kind !== "blob") return undefined;
+    if (kind === "memory" && !response.headers.has(TYPE)) return undefined;
+    return copyBlob(bun.peek(response.blob()), kind, response, copy, capture, over);
   }
   const { body } = response;
-  if (body?.locked === true) return unseen();
-  if (body === null) {
-    copy.ended = true;
-    over();
-    return response;
-  }
-  return new Response(copiedStream(body, copy, capture, over), response);
+  if (body?.locked === true) return undefined;
+  copy.unseen = false;
+  if (body !== null) return new Response(copiedStream(body, copy, capture, over), response);
+  copy.ended = true;
+  return undefined;
 }
 
 /** What Bun keeps as a blob is shared and not copied. It is there at once. */
@@ -64,6 +63,7 @@ function copyBlob(
   const copyHead = async (): Promise<void> => {
     const head = await blob.slice(0, copy.limit).arrayBuffer();
     capture.aside(() => {
+      copy.unseen = false;
       copy.addBytes(new Uint8Array(head));
       copy.skip(blob.size - head.byteLength);
       copy.ended = true;
@@ -82,17 +82,16 @@ function copyBlob(
 }
 
 const TYPE = "content-type";
-const bun = typeof Bun === "undefined" ? undefined : Bun;
 /** Bytes that an object occupies, with those of a body in memory. */
 const memoryOf = bun && loadMemoryOf();
 const EMPTY_BYTES = memoryOf?.(new Response());
 
-type Kind = "memory" | "blob" | "stream" | "unknown";
+type Kind = "none" | "memory" | "blob" | "unknown";
 
 /**
- * What Bun has as a body: text or bytes, a blob or file, or a stream, also if there is none. As blobs
- * are read as a whole, what may be a stream is never taken for one: a response of `fetch`, which may
- * still arrive, and one with more than Bun's own properties, which may look like anything, are unknown.
+ * What Bun has as a body: text or bytes, or a blob or file. As blobs are read as a whole, what may be a
+ * stream is never taken for one: a stream, a response of `fetch`, which may still arrive, and one with
+ * more than Bun's own properties, which may look like anything, are unknown.
  */
 function kindOf(response: Response): Kind {
   const plain = Object.getPrototypeOf(response) === Response.prototype;
@@ -110,8 +109,9 @@ function showsKinds(): boolean {
     ["memory", new Uint8Array(1)],
     ["blob", new Blob(["blob"])],
     ["blob", Bun.file("file")],
-    ["stream", new ReadableStream()],
-    ["stream", null],
+    ["unknown", new ReadableStream()],
+    ["none", ""],
+    ["none", null],
   ];
   return known.every(([kind, body]) => inspectedKind(new Response(body, init)) === kind);
 }
@@ -122,7 +122,8 @@ function inspectedKind(response: Response): Kind {
   const found = /\n {2}bodyUsed: false(?:,\n {2}([^\n]+))?\n/u.exec(Bun.inspect(response));
   if (found === null) return "unknown";
   const [, body] = found;
-  if (body === undefined || body.startsWith("ReadableStream ")) return "stream";
+  // Neither is there a line for a response of `fetch` that still arrives.
+  if (body === undefined) return "none";
   // Reading from a descriptor would move it.
   if (body.startsWith('FileRef ("')) return "blob";
   if (!body.startsWith("Blob (")) return "unknown";

@@ -1,5 +1,5 @@
 import type { Header } from "../record/exchange.ts";
-import type { Capture, CapturedResponse, ExchangeEnd, OpenExchange } from "./capture.ts";
+import type { Capture, CapturedResponse, ExchangeProgress, OpenExchange } from "./capture.ts";
 import { shadowMessageBody } from "./message-body.ts";
 import { copyResponse } from "./response-body.ts";
 
@@ -15,23 +15,21 @@ export function recordHandler<Rest extends unknown[], Answer>(
   capture: Capture,
 ): WebHandler<Rest, Answer> {
   function recorded(this: unknown, request: Request, ...rest: Rest): unknown {
-    const answered: Answered = { response: undefined };
+    const answered: Answered = { response: undefined, type: undefined };
     const exchange = begin(request, answered, capture);
     if (exchange === undefined) return Reflect.apply(handler, this, [request, ...rest]);
-    const passOn = (answer: unknown): unknown => {
-      if (answer instanceof Response) answered.response = answer;
-      return recordAnswer(answered, answer, request, exchange, capture);
-    };
+    const passOn = (answer: unknown): unknown =>
+      recordAnswer(answer, answered, request, exchange, capture);
     let answer: unknown;
     try {
       answer = Reflect.apply(handler, this, [request, ...rest]);
     } catch (error) {
-      capture.finish(exchange, { ended: "error" });
+      capture.finish(exchange, "error");
       throw error;
     }
     if (!(answer instanceof Promise)) return passOn(answer);
     return answer.then(passOn, (error: unknown) => {
-      capture.finish(exchange, { ended: "error" });
+      capture.finish(exchange, "error");
       throw error;
     });
   }
@@ -42,9 +40,11 @@ export function recordHandler<Rest extends unknown[], Answer>(
 /** What a handler answered, if it has. */
 interface Answered {
   response: Response | undefined;
+  /** What the runtime sends as `Content-Type` although the response does not have it. */
+  type: string | undefined;
 }
 
-function currentEnd({ response }: Answered, type?: string): ExchangeEnd {
+function progressOf({ response, type }: Answered): ExchangeProgress {
   if (response === undefined) return {};
   const sent = responseOf(response);
   if (type === undefined || type === "" || response.headers.has("content-type")) {
@@ -58,7 +58,7 @@ function begin(request: Request, answered: Answered, capture: Capture): OpenExch
   capture.aside(() => {
     const headers = headersOf(request.headers);
     const seen = { method: request.method, url: pathOf(request.url), headers };
-    exchange = capture.begin("in", seen, () => currentEnd(answered));
+    exchange = capture.begin("in", seen, () => progressOf(answered));
     if (exchange === undefined || !headers.some(([name]) => ANNOUNCES_BODY.test(name))) return;
     exchange.requestBody = capture.body();
     shadowMessageBody(request, exchange.requestBody, capture, () => {});
@@ -71,27 +71,33 @@ const ANNOUNCES_BODY = /^(?:content-length|transfer-encoding)$/u;
 
 /** @returns what takes the place of the answer */
 function recordAnswer(
-  answered: Answered,
   answer: unknown,
+  answered: Answered,
   request: Request,
   exchange: OpenExchange,
   capture: Capture,
 ): unknown {
-  let replaced = answer;
-  capture.aside(() => {
-    const { response } = answered;
-    // Otherwise an upgrade, or something that the runtime answers itself.
-    if (response === undefined || request.method === "HEAD") {
-      capture.finish(exchange, currentEnd(answered));
-      return;
-    }
+  // Otherwise it is an upgrade, or something that the runtime answers itself.
+  if (!(answer instanceof Response)) {
+    capture.finish(exchange);
+    return answer;
+  }
+  answered.response = answer;
+  let replaced: unknown;
+  if (request.method !== "HEAD") {
     const copy = capture.body();
     exchange.responseBody = copy;
-    replaced = copyResponse(response, copy, capture, (ended, type) => {
-      capture.aside(() => capture.finish(exchange, { ...currentEnd(answered, type), ended }));
+    capture.aside(() => {
+      replaced = copyResponse(answer, copy, capture, (ended, type) => {
+        answered.type = type;
+        capture.finish(exchange, ended);
+      });
     });
-  });
-  return replaced;
+  }
+  if (replaced !== undefined) return replaced;
+  // When it was sent, because Bun adds to the headers of a file once somebody asks for them.
+  setImmediate(() => capture.finish(exchange));
+  return answer;
 }
 
 export function responseOf({ headers, status, statusText }: Response): CapturedResponse {

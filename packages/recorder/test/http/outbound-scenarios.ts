@@ -7,6 +7,9 @@ import { type Listener, type Scenario, withServer } from "./raw.ts";
 
 type Fetch = typeof globalThis.fetch;
 
+/** Whether this is Bun, whose streams are left as they are. */
+export const onBun: boolean = process.versions.bun !== undefined;
+
 /** Answers a body with itself, and otherwise with JSON. */
 const echo: Listener = async (request, response) => {
   let body = "";
@@ -20,9 +23,15 @@ const echo: Listener = async (request, response) => {
   response.end(body === "" ? '{"a":1}' : body);
 };
 
-/** What a client does gives the same with the recorder's `fetch`. */
-async function same(
+/**
+ * What a client does gives the same with the recorder's `fetch`.
+ *
+ * @param ends its exchanges are over then
+ */
+export async function same(
   client: (fetch: Fetch, url: string) => Promise<unknown>,
+  listener: Listener = echo,
+  ends = true,
 ): Promise<{ exchanges: Exchange[]; result: unknown }> {
   const outcome = async (fetch: Fetch, url: string): Promise<unknown> => {
     try {
@@ -32,7 +41,7 @@ async function same(
     }
   };
   return withServer(
-    echo,
+    listener,
     () => {},
     async (port) => {
       const url = `http://127.0.0.1:${port}`;
@@ -41,13 +50,13 @@ async function same(
       const result = await outcome(archive.recorder.fetch(globalThis.fetch), url);
       assert.deepEqual(result, plain);
       const exchanges = await archive.exchanges();
-      expectNothingHeld(archive);
+      if (ends) expectNothingHeld(archive);
       return { exchanges, result };
     },
   );
 }
 
-function only(exchanges: readonly Exchange[]): Exchange {
+export function only(exchanges: readonly Exchange[]): Exchange {
   assert.equal(exchanges.length, 1);
   return exchanges[0]!;
 }
@@ -81,7 +90,7 @@ const bodies: Record<string, [() => RequestInit, Partial<RecordedBody>]> = {
       headers: JSON_TYPE,
       duplex: "half",
     }),
-    { text: "[3]", size: 3 },
+    onBun ? { why: "unseen" } : { text: "[3]", size: 3 },
   ],
 };
 
@@ -94,7 +103,12 @@ export const outboundScenarios: readonly Scenario[] = [
       assert.equal(direction, "out");
       assert.ok(ended === undefined || name === "twice");
       assert.match(request.url, /^http:\/\/127\.0\.0\.1:\d+\/a\?b=c$/u);
-      assert.deepEqual(response?.body, { size: 7, type: "application/json", text: '{"a":1}' });
+      const type = "application/json";
+      if (onBun && name === "stream") {
+        assert.deepEqual(response?.body, { size: 0, type, why: "unseen" });
+      } else {
+        assert.deepEqual(response?.body, { size: 7, type, text: '{"a":1}' });
+      }
     },
   })),
   ...Object.entries(bodies).map(([name, [init, body]]) => ({
@@ -144,7 +158,7 @@ export const outboundScenarios: readonly Scenario[] = [
         await (await fetch(url)).body!.cancel();
         return "cancelled";
       });
-      assert.equal(only(cancelled.exchanges).ended, "aborted");
+      assert.equal(only(cancelled.exchanges).ended, onBun ? undefined : "aborted");
     },
   },
   ...[
@@ -181,7 +195,7 @@ export const outboundScenarios: readonly Scenario[] = [
         (await fetch(url, new Options())).text(),
       );
       assert.equal(result, "[5]");
-      assert.equal(only(exchanges).request.body?.size, 3);
+      assert.equal(only(exchanges).request.body?.size, onBun ? 0 : 3);
     },
   },
   {
@@ -218,7 +232,7 @@ export const outboundScenarios: readonly Scenario[] = [
       for await (const chunk of (await fetch("http://a/")).body!) text += Buffer.from(chunk);
       assert.equal(text, "pooled[6][6]");
       assert.deepEqual([pooled.toString(), bytes.length], ["pooled", 3]);
-      assert.equal(only(await archive.exchanges()).response?.body?.size, 12);
+      assert.equal(only(await archive.exchanges()).response?.body?.size, onBun ? 0 : 12);
     },
   },
   {

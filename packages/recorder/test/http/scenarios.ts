@@ -3,6 +3,9 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Exchange } from "../../src/record/exchange.ts";
 import { type Archive, newArchive } from "../support/archive.ts";
 import { until } from "../support/until.ts";
+import { bodyScenarios } from "./body-scenarios.ts";
+import { faultScenarios } from "./fault-scenarios.ts";
+import { memoryScenarios } from "./memory-scenarios.ts";
 import { outboundScenarios } from "./outbound-scenarios.ts";
 import { expectNothingHeld, leakScenarios } from "./leak-scenarios.ts";
 import { exchangeBytes, type Listener, open, type Scenario, withServer } from "./raw.ts";
@@ -421,5 +424,8 @@ export const scenarios: readonly Scenario[] = [
     },
   },
   ...outboundScenarios,
+  ...bodyScenarios,
+  ...faultScenarios,
+  ...memoryScenarios,
   ...leakScenarios,
 ];
