@@ -1,7 +1,7 @@
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { chmodSync, mkdirSync } from "node:fs";
 import { type AddressInfo, createServer } from "node:net";
-import { createWorkspace, isolated, MAIN } from "../support/cli.ts";
+import { createWorkspace, until as eventually, isolated, MAIN } from "../support/cli.ts";
 
 setDefaultTimeout(60_000);
 
@@ -76,4 +76,18 @@ test("SIGHUP while the catalog is opened ends nothing", async () => {
   child.kill("SIGTERM");
   expect(await ended()).not.toBe(129);
   silent.close();
+});
+
+test("gc without a snapshot of the catalog says to start a gateway, which stores one", async () => {
+  mkdirSync(path("swept"));
+  const over = ["--store", path("swept"), "--catalog", path("swept.sqlite")];
+  await workspace.ok(["gateway", "rebuild", ...over]);
+  const refused = await workspace.idk(["gateway", "gc", ...over]);
+  expect([refused.code, refused.stderr]).toEqual([5, expect.stringContaining("start a gateway")]);
+  const { child, until, ended } = serve([], ...over);
+  await until("serving S3 at");
+  // Not at its end, when it would store one, too.
+  await eventually(async () => (await workspace.idk(["gateway", "gc", ...over])).code === 0);
+  child.kill("SIGKILL");
+  await ended();
 });

@@ -193,6 +193,14 @@ test("what somebody forged who has only the public key is refused and reported",
 
   // Whoever has looked at them goes on.
   await loseCatalog(world);
-  expect(await world.idk(["rebuild", "--all", "--accept-faults"])).toMatchObject({ code: 0 });
+  const accepted = await world.idk(["rebuild", "--all", "--accept-faults", "--quiet"]);
+  expect([accepted.code, accepted.stderr]).toEqual([
+    0,
+    expect.stringMatching(/^idk: warning: no snapshot of the catalog was used: [^\n]+\n$/u),
+  ]);
   expect(await pictureOf(world)).toEqual(before);
+  const swept = await world.idk(["gc", "--quiet"]);
+  const warnings = swept.stderr.trim().split("\n");
+  expect([swept.code, warnings.length]).toEqual([0, refused.length]);
+  expect(warnings.filter((line) => !line.startsWith("idk: warning: "))).toEqual([]);
 });

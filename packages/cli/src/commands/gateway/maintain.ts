@@ -61,7 +61,7 @@ export const gatewayGc: Command = withCatalogVariable(
         `${would} ${count(garbage, "blob")} of deleted objects, and ${count(dryRun ? orphans : deleted, "blob")} that nothing refers to`,
       );
       for (const address of forged) {
-        await out.note(
+        await out.fault(
           `idk: warning: ${address} was not made by a gateway with these keys: left alone`,
         );
       }
@@ -109,7 +109,7 @@ export const gatewayRebuild: Command = withCatalogVariable(
       if (!out.json) {
         await out.note(`rebuilt ${count(buckets, "bucket")} with ${count(objects, "object")}`);
         if (snapshot === undefined && objects > 0) {
-          await out.note(
+          await out.fault(
             "idk: warning: no snapshot of the catalog was used: objects that were deleted or overwritten may be back, if the provider kept them",
           );
         }

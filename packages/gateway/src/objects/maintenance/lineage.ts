@@ -91,7 +91,9 @@ export async function requireLineage(
   await requireNewest(context, inspector, signal);
   const { snapshot } = await context.catalog.lineage();
   if (snapshot === undefined) {
-    throw new LineageError("the catalog has stored no snapshot of itself yet: store one first");
+    throw new LineageError(
+      "the store has no snapshot of the catalog yet: start a gateway with it, which stores one when it starts, and try again",
+    );
   }
   return { snapshot };
 }
