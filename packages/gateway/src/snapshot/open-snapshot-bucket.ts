@@ -1,6 +1,4 @@
-import { createHash, randomUUID } from "node:crypto";
-import { rm } from "node:fs/promises";
-import { join } from "node:path";
+import { createHash } from "node:crypto";
 import { type Address, parseAddress } from "@idk/storage";
 import type { Catalog } from "../catalog/catalog.ts";
 import { openCatalog } from "../catalog/open-catalog.ts";
@@ -8,6 +6,7 @@ import type { ExportedRow } from "../catalog/records.ts";
 import { S3Error } from "../errors.ts";
 import { createBudget } from "../objects/memory/budget.ts";
 import type { Objects } from "../objects/objects.ts";
+import { newList, removeList, removeUnusedLists } from "./list-files.ts";
 import { readWithin } from "./read-within.ts";
 
 /** A file of a snapshot. */
@@ -66,13 +65,15 @@ const MEMORY_DEFAULT = 160 * 2 ** 20;
  * Lists the files of a snapshot in a catalog of its own, for lists in S3's order, which is not that of
  * folders: `a-b` comes before `a/b`, and a folder's name before what sorts after it.
  *
- * @param folder for the list, a file that only this user can read
+ * @param folder for the list, a file that only this user can read; lists of processes that were killed are
+ *   deleted from it
  */
 export async function openSnapshotBucket(
   source: SnapshotSource,
   folder: string,
 ): Promise<SnapshotBucket> {
-  const file = join(folder, `snapshot-${randomUUID()}.sqlite`);
+  await removeUnusedLists(folder);
+  const file = newList(folder);
   const catalog = await openCatalog(file);
   const closing = new AbortController();
   const listed = importFiles(catalog, source, closing.signal);
@@ -86,7 +87,7 @@ export async function openSnapshotBucket(
       closing.abort(new Error("the snapshot is no longer served"));
       await listed.catch(() => {});
       await catalog.close();
-      for (const end of ["", "-wal", "-shm"]) await rm(`${file}${end}`, { force: true });
+      await removeList(file);
     },
   };
 }

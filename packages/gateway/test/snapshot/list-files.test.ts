@@ -1,0 +1,56 @@
+import { expect, test } from "bun:test";
+import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+const OPENER = join(import.meta.dir, "open-list.ts");
+
+/** A process that has a list of one file open. */
+async function start(folder: string) {
+  const child = Bun.spawn([process.execPath, OPENER, folder], {
+    stdin: "pipe",
+    stdout: "pipe",
+    stderr: "inherit",
+  });
+  const output = child.stdout.pipeThrough(new TextDecoderStream()).values();
+  expect((await output.next()).value).toBe("listed\n");
+  return {
+    async kill(): Promise<void> {
+      child.kill("SIGKILL");
+      await child.exited;
+    },
+    /** Expects that it still has its list, and closes it. */
+    async end(): Promise<void> {
+      await child.stdin.end();
+      expect((await output.next()).value).toBe("name\n");
+      expect(await child.exited).toBe(0);
+    },
+  };
+}
+
+/** The lists in a folder, without what SQLite keeps beside them. */
+async function lists(folder: string): Promise<readonly string[]> {
+  return (await readdir(folder)).filter((name) => name.endsWith(".sqlite"));
+}
+
+test("a list of a process that was killed is deleted by the next one, and no other", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "idk-lists-"));
+  try {
+    const first = await start(folder);
+    const [inUse] = await lists(folder);
+    const second = await start(folder);
+    expect(await lists(folder)).toHaveLength(2);
+    await second.kill();
+    expect(await lists(folder)).toHaveLength(2);
+    await writeFile(join(folder, "recipients.sqlite"), "somebody else's");
+
+    const third = await start(folder);
+    const left = await lists(folder);
+    expect(left).toHaveLength(3);
+    expect(left).toEqual(expect.arrayContaining([inUse!, "recipients.sqlite"]));
+    for (const each of [first, third]) await each.end();
+    expect(await readdir(folder)).toEqual(["recipients.sqlite"]);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+});
