@@ -27,11 +27,12 @@ export function* recordOf(
   );
   const recordedRequest: RecordedRequest = {
     method: request.method,
-    url: rules.url(),
+    url: yield* rules.url(),
     ...(request.http === undefined ? {} : { http: request.http }),
-    headers: rules.headers(request.headers),
+    headers: yield* rules.headers(request.headers),
     ...(requestBody === undefined ? {} : { body: requestBody }),
   };
+  const recordedRoute = yield* rules.route();
   let recordedResponse: RecordedResponse | undefined;
   if (response !== undefined) {
     // `fetch` decodes what it receives, and leaves the header as it was.
@@ -40,8 +41,8 @@ export function* recordOf(
     const body = yield* redactBody(exchange.responseBody, response.headers, encoding, rules);
     recordedResponse = {
       status: response.status,
-      ...(response.reason === "" ? {} : { reason: rules.text(response.reason) }),
-      headers: rules.headers(response.headers),
+      ...(response.reason === "" ? {} : { reason: yield* rules.text(response.reason) }),
+      headers: yield* rules.headers(response.headers),
       ...(body === undefined ? {} : { body }),
     };
   }
@@ -50,7 +51,7 @@ export function* recordOf(
     time: new Date(time).toISOString(),
     ms: Math.round(ms * 1000) / 1000,
     direction,
-    ...(route === undefined ? {} : { route }),
+    ...(recordedRoute === undefined ? {} : { route: recordedRoute }),
     ...(ended === undefined ? {} : { ended }),
     request: recordedRequest,
     ...(recordedResponse === undefined ? {} : { response: recordedResponse }),
@@ -67,7 +68,7 @@ function* redactBody(
   const { chunks, cut, ended, held, limit, overBudget, size, unseen } = copy;
   if (ended && size === 0 && !unseen) return undefined;
   const type = valueOf(headers, "content-type");
-  const form = { size, ...(type === undefined ? {} : { type: rules.text(type) }) };
+  const form = { size, ...(type === undefined ? {} : { type: yield* rules.text(type) }) };
   if (unseen) return { ...form, why: "unseen" };
   if (overBudget) return { ...form, why: "queue" };
   if (held === 0 && size > 0 && limit === 0) return { ...form, why: "limit" };

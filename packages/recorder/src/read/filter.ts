@@ -1,6 +1,6 @@
 import { StorageError } from "@idk/storage";
 import type { Exchange, RecordedRequest, RecordedResponse } from "../record/exchange.ts";
-import { matchesPattern } from "../record/pattern.ts";
+import { patternMatcher } from "../record/pattern.ts";
 
 /** Which exchanges to read; all that are given have to hold. */
 export interface ExchangeFilter {
@@ -20,6 +20,7 @@ export interface ExchangeFilter {
 /** @throws StorageError `usage` if the status is malformed */
 export function exchangeMatcher(filter: ExchangeFilter): (exchange: Exchange) => boolean {
   const { from = -Infinity, to = Infinity, status, route, id, grep } = filter;
+  const matchesRoute = route === undefined ? undefined : patternMatcher(route);
   const hasStatus = status === undefined ? () => true : statusMatcher(status);
   return (exchange) => {
     const time = Date.parse(exchange.time);
@@ -28,7 +29,7 @@ export function exchangeMatcher(filter: ExchangeFilter): (exchange: Exchange) =>
       time < to &&
       (id === undefined || exchange.id === id) &&
       hasStatus(exchange.response?.status ?? 0) &&
-      (route === undefined || matchesPattern(route, routeOf(exchange))) &&
+      (matchesRoute === undefined || matchesRoute(routeOf(exchange))) &&
       (grep === undefined || hasText(exchange, grep))
     );
   };

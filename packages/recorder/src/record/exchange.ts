@@ -15,7 +15,10 @@ export interface Exchange {
   readonly ms: number;
   /** `in`: the application answered it. `out`: the application sent it. */
   readonly direction: "in" | "out";
-  /** The pattern that the framework matched, such as `/users/:id`, if it tells; not redacted. */
+  /**
+   * The pattern that the framework matched, such as `/users/:id`, if it tells. Where Express mounted a
+   * router on a pattern, that part is the path itself.
+   */
   readonly route?: string;
   /**
    * Why it did not end in order. `aborted`: one side closed the connection before the response was

@@ -1,20 +1,21 @@
 /**
- * Whether a pattern, in which `*` is any text, also none, matches a whole text. Takes time in
- * proportion to the product of the lengths at most.
+ * Compiles a pattern, in which `*` is any text, also none. The matcher tells whether a whole text
+ * matches, in time proportional to the product of the lengths at most.
  */
-export function matchesPattern(pattern: string, text: string): boolean {
-  const parts = pattern.split("*");
-  const first = parts[0]!;
-  if (parts.length === 1) return text === first;
-  const last = parts.at(-1)!;
-  if (text.length < first.length + last.length) return false;
-  if (!text.startsWith(first) || !text.endsWith(last)) return false;
-  const end = text.length - last.length;
-  let at = first.length;
-  for (const part of parts.slice(1, -1)) {
-    const found = text.indexOf(part, at);
-    if (found === -1 || found + part.length > end) return false;
-    at = found + part.length;
-  }
-  return true;
+export function patternMatcher(pattern: string): (text: string) => boolean {
+  const [first = "", ...parts] = pattern.split("*");
+  const last = parts.pop();
+  if (last === undefined) return (text) => text === first;
+  return (text) => {
+    if (text.length < first.length + last.length) return false;
+    if (!text.startsWith(first) || !text.endsWith(last)) return false;
+    const end = text.length - last.length;
+    let at = first.length;
+    for (const part of parts) {
+      const found = text.indexOf(part, at);
+      if (found === -1 || found + part.length > end) return false;
+      at = found + part.length;
+    }
+    return true;
+  };
 }

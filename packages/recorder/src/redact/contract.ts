@@ -79,10 +79,12 @@ export interface RedactedExchange {
 /** Redaction of one exchange. If a call throws, the record is dropped. */
 export interface ExchangeRedactor {
   /** Any text: a path with a query, or a whole URL. What is not a URL is treated as text. */
-  url(): string;
-  headers(list: readonly Header[]): Header[];
+  url(): Work<string>;
+  /** As `RedactedExchange.route`: often a pattern, but what Express mounts a router on is a path. */
+  route(): Work<string | undefined>;
+  headers(list: readonly Header[]): Work<Header[]>;
   /** Any other text, such as a reason phrase. */
-  text(text: string): string;
+  text(text: string): Work<string>;
   body(body: CapturedBody): Work<RecordedBody>;
 }
 

@@ -2,10 +2,10 @@ import type { RedactorOptions, Redactor, RedactRule } from "./contract.ts";
 import { redactBody } from "./bodies/body.ts";
 import { redactValue } from "./json/redact-json.ts";
 import { checkOptions, checkRules } from "./rules/check.ts";
-import { matchesPattern } from "../record/pattern.ts";
+import { patternMatcher } from "../record/pattern.ts";
 import { compileRules, type RuleSet } from "./rules/rule-set.ts";
 import { redactHeaders } from "./values/headers.ts";
-import { pathOf, redactUrl } from "./values/url.ts";
+import { pathOf, redactRoute, redactUrl } from "./values/url.ts";
 
 /** Routes choose subsets of the rules; of those, this many are kept compiled. */
 const SETS_MAX = 256;
@@ -19,6 +19,9 @@ export function createRedactor(rules: readonly RedactRule[], options: RedactorOp
   const checked = checkRules(rules);
   const { hashKey, defaults, ...limits } = checkOptions(options);
   const hasRoutes = checked.some(({ route }) => route !== undefined);
+  const routes = checked.map(({ route }) =>
+    route === undefined ? undefined : patternMatcher(route),
+  );
   const sets = new Map<string, RuleSet>();
 
   const setOf = (key: string, isOn: (index: number) => boolean): RuleSet => {
@@ -40,10 +43,7 @@ export function createRedactor(rules: readonly RedactRule[], options: RedactorOp
       pathOf(url).toLowerCase(),
       ...(route === undefined ? [] : [route.toLowerCase()]),
     ];
-    const isOn = checked.map(
-      ({ route: pattern }) =>
-        pattern === undefined || places.some((place) => matchesPattern(pattern, place)),
-    );
+    const isOn = routes.map((matches) => matches === undefined || places.some(matches));
     return setOf(isOn.map(Number).join(""), (index) => isOn[index]!);
   };
 
@@ -52,6 +52,7 @@ export function createRedactor(rules: readonly RedactRule[], options: RedactorOp
       const set = setFor(url, route);
       return {
         url: () => redactUrl(url, set),
+        route: () => redactRoute(route, set),
         headers: (list) => redactHeaders(list, set),
         text: (text) => redactValue(text, false, set),
         body: (body) => redactBody(body, set, limits),

@@ -74,6 +74,18 @@ describe("bodies", () => {
     expect(redactedBody(Buffer.from('{"a":1}', "utf16le"), JSON_TYPE).why).toBe("broken");
   });
 
+  test("in UTF-16 that their types do not name keep only size and type", () => {
+    const secret = Buffer.from("password=hunter2", "utf16le");
+    const types = ["text/plain", "text/event-stream", "application/x-www-form-urlencoded"];
+    for (const type of types) {
+      for (const bytes of [secret, Buffer.from(secret).swap16()]) {
+        const omitted = { size: bytes.length, type, why: "encoding" } as const;
+        expect(redactedBody(bytes, type)).toEqual(omitted);
+        expect(redactedBody(bytes, type, [], { cut: true })).toEqual(omitted);
+      }
+    }
+  });
+
   test("of other charsets are decoded", () => {
     const type = 'text/plain; charset="ISO-8859-1"';
     expect(redactedBody(Buffer.from("gr\u00fcn", "latin1"), type).text).toBe("grün");

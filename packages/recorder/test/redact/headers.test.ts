@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { redactedHeader, redactor, TOKEN } from "./support.ts";
+import { finished, redactedHeader, redactor, TOKEN } from "./support.ts";
 
 describe("headers", () => {
   test("keep only the scheme of Authorization", () => {
@@ -44,13 +44,14 @@ describe("headers", () => {
   });
 
   test("whose names are secrets are recorded without them", () => {
-    const named = redactor()
-      .for({ url: "/" })
-      .headers([
+    const exchange = redactor().for({ url: "/" });
+    const named = finished(
+      exchange.headers([
         [TOKEN, "a"],
         [TOKEN.toLowerCase(), "a"],
         ["x-keyjar", "a"],
-      ]);
+      ]),
+    );
     expect(named).toEqual([
       ["***", "a"],
       ["***", "a"],
@@ -98,14 +99,15 @@ describe("headers", () => {
       { header: "authorization", action: "drop" },
       { name: "theme", action: "replace", with: "any" },
     ] as const;
-    const headers = redactor(rules)
-      .for({ url: "/" })
-      .headers([
+    const exchange = redactor(rules).for({ url: "/" });
+    const headers = finished(
+      exchange.headers([
         ["X-Tenant", "acme"],
         ["Authorization", "Bearer abc"],
         ["Cookie", "theme=dark; sid=1"],
         ["X-Tenant", "acme"],
-      ]);
+      ]),
+    );
     const [tenant, cookie, again] = headers;
     expect(tenant![1]).toMatch(/^hash:[0-9a-f]{32}$/u);
     expect(again).toEqual(tenant);
@@ -129,13 +131,14 @@ describe("headers", () => {
 
   test("are not the only texts beside URLs and bodies", () => {
     const exchange = redactor().for({ url: "/" });
-    expect(exchange.text(`Not Found: ${TOKEN}`)).toBe("Not Found: ***");
+    expect(finished(exchange.text(`Not Found: ${TOKEN}`))).toBe("Not Found: ***");
   });
 
   test("of any number of names do not fill memory", () => {
     const exchange = redactor().for({ url: "/" });
     for (let index = 0; index < 2000; index++) {
-      expect(exchange.headers([[`x-${index}-token`, "a"]])).toEqual([[`x-${index}-token`, "***"]]);
+      const name = `x-${index}-token`;
+      expect(finished(exchange.headers([[name, "a"]]))).toEqual([[name, "***"]]);
     }
   });
 });

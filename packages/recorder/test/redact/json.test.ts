@@ -100,6 +100,9 @@ describe("JSON", () => {
     expect(redactedJson('{"url":"https://u:p@h/?token=a","q":"a=1&secret=b"}')).toBe(
       '{"url":"https://***@h/?token=***","q":"a=1&secret=***"}',
     );
+    for (const digits of [".000000000", `.${"0".repeat(60)}`, "e-10", "E+0000000000"]) {
+      expect(redactedJson(`[${CARD}${digits}]`)).toBe('["***"]');
+    }
     expect(redactedJson("[1790000000000,0.4111111111111111,41111111111111112]")).toBe(
       "[1790000000000,0.4111111111111111,41111111111111112]",
     );

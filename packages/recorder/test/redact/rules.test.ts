@@ -1,8 +1,9 @@
 import { describe, expect, test } from "bun:test";
+import fc from "fast-check";
 import type { RedactRule } from "../../src/redact/contract.ts";
-import { matchesPattern } from "../../src/record/pattern.ts";
-import { normalizedName } from "../../src/redact/rules/names.ts";
-import { CARD, NO_DEFAULTS, redactedJson, redactedUrl, redactor } from "./support.ts";
+import { patternMatcher } from "../../src/record/pattern.ts";
+import { normalizedName, rankedNames } from "../../src/redact/rules/names.ts";
+import { CARD, finished, NO_DEFAULTS, redactedJson, redactedUrl, redactor } from "./support.ts";
 
 describe("rules are checked at start", () => {
   const faults: readonly (readonly [rule: unknown, message: string])[] = [
@@ -99,9 +100,23 @@ describe("names", () => {
 
   test("match patterns, in which * is any text", () => {
     const matching = ["token", "*", "tok*", "*ken", "t*n", "*oke*", "t*k*n", "**token**"];
-    for (const pattern of matching) expect(matchesPattern(pattern, "token")).toBe(true);
+    for (const pattern of matching) expect(patternMatcher(pattern)("token")).toBe(true);
     const others = ["toke", "oken", "x*", "*x", "t*x*n", "token*n", "tok*oken", "*tt*"];
-    for (const pattern of others) expect(matchesPattern(pattern, "token")).toBe(false);
+    for (const pattern of others) expect(patternMatcher(pattern)("token")).toBe(false);
+  });
+
+  test("are covered by the first rule of those whose patterns match", () => {
+    const name = fc.stringMatching(/^[abé]{0,7}$/u);
+    const pattern = fc.stringMatching(/^[abé*]{1,5}$/u);
+    fc.assert(
+      fc.property(fc.array(pattern, { maxLength: 6 }), name, (patterns, given) => {
+        const ranked = patterns.map((each, index) => ({ pattern: each, rank: index }));
+        const first = patterns.findIndex((each) => patternMatcher(each)(given));
+        expect(rankedNames(ranked)(given)).toBe(first);
+        expect(rankedNames(ranked.toReversed())(given)).toBe(first);
+      }),
+      { numRuns: 1000 },
+    );
   });
 
   test("of rules may be patterns", () => {
@@ -260,9 +275,11 @@ describe("paths", () => {
 describe("routes", () => {
   const rules = [{ name: "notes", route: "/admin/*", action: "mask" }] as const;
   const at = (url: string, route?: string): string =>
-    redactor(rules)
-      .for({ url, route })
-      .headers([["notes", "x"]])[0]![1];
+    finished(
+      redactor(rules)
+        .for({ url, route })
+        .headers([["notes", "x"]]),
+    )[0]![1];
 
   test("limit a rule to paths or routes that match", () => {
     expect(at("/admin/users?a=1")).toBe("***");
@@ -282,7 +299,7 @@ describe("routes", () => {
     }));
     const made = redactor(many);
     for (let index = 0; index < 5000; index++) {
-      const [header] = made.for({ url: `/${index}` }).headers([["n11", "x"]]);
+      const [header] = finished(made.for({ url: `/${index}` }).headers([["n11", "x"]]));
       expect(header![1]).toBe(String(index).includes("11") ? "***" : "x");
     }
   });

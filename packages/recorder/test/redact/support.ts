@@ -82,9 +82,8 @@ export function redactedHeader(
   rules: readonly RedactRule[] = [],
   options: Partial<RedactorOptions> = {},
 ): string | undefined {
-  const [header] = redactor(rules, options)
-    .for({ url: "/" })
-    .headers([[name, value]]);
+  const exchange = redactor(rules, options).for({ url: "/" });
+  const [header] = finished(exchange.headers([[name, value]]));
   return header?.[1];
 }
 
@@ -94,7 +93,7 @@ export function redactedUrl(
   rules: readonly RedactRule[] = [],
   options: Partial<RedactorOptions> = {},
 ): string {
-  return redactor(rules, options).for({ url }).url();
+  return finished(redactor(rules, options).for({ url }).url());
 }
 
 /** A token as servers issue them. */

@@ -47,8 +47,40 @@ describe("JSON Web Tokens", () => {
     expect(text(`${header}.a.b.c.d`)).toBe("***");
   });
 
+  test("are masked if their parts are padded", () => {
+    const [header, payload, signature] = TOKEN.split(".");
+    for (const token of [
+      `${header}=.${payload}=.${signature}=`,
+      `${header}==.${payload}==.${signature}==`,
+      `${header}.${payload}.${signature}=`,
+      `${header}=.${payload}=.`,
+    ]) {
+      expect(text(token)).toBe("***");
+      expect(text(`see ${token} .`)).toBe("see *** .");
+      expect(text(encodeURIComponent(token))).toMatch(/^\*\*\*(?:%3D){0,2}$/u);
+      expect(redactedUrl(`/?a=${token}&b=1`)).toBe("/?a=***&b=1");
+      expect(redactedBody(`{"a":"${token}"}`, "application/json").text).toBe('{"a":"***"}');
+      for (let end = 3; end < token.length; end++) {
+        expect(cut(`see ${token.slice(0, end)}`)).toBe("see ***");
+      }
+    }
+  });
+
+  test("are masked after words that contain such a beginning", () => {
+    for (const word of ["keyJwt.", "hockeyApp.", "eyA.", "eyJ.", "surveyJob.eyJ.", "a.eyJ.b."]) {
+      expect(text(`${word}${TOKEN}`)).toBe(`${word}***`);
+      expect(cut(`${word}${TOKEN.slice(0, 9)}`)).toBe(`${word}***`);
+    }
+  });
+
   test("are not words that only look like their beginning", () => {
-    for (const word of ["keyJar.name.value", "eyJ", "eyJhbGciOiJIUzI1NiJ9.a", "eyJ.a.b"]) {
+    for (const word of [
+      "keyJar.name.value",
+      "eyJ",
+      "eyJhbGciOiJIUzI1NiJ9.a",
+      "eyJ.a.b",
+      "eyJ=.a=.b=",
+    ]) {
       expect(text(word)).toBe(word);
     }
   });
@@ -327,4 +359,33 @@ describe("the URL of a request", () => {
     expect(redactedUrl("/?a=1&x=2&b=3", [{ name: "x", action: "drop" }])).toBe("/?a=1&b=3");
     expect(redactedUrl("/?x=2", [{ name: "x", action: "drop" }])).toBe("/?");
   });
+});
+
+describe("what takes long to look through is masked as a whole", () => {
+  const long = "a".repeat(1025);
+
+  test("parameters and cookies with long names", () => {
+    expect(redactedUrl(`/?${long}=hunter2&b=1`)).toBe("/?***=***&b=1");
+    expect(redactedUrl(`/?${long.slice(1)}=c&b=1`)).toBe(`/?${long.slice(1)}=c&b=1`);
+    const off = { defaults: { cookies: false } };
+    expect(redactedHeader("cookie", `${long}=hunter2; b=1`, [], off)).toBe("***=***; b=1");
+  });
+
+  test("long names of members that may be secrets", () => {
+    const json = (name: string): string | undefined =>
+      redactedBody(`{"${name}":1}`, "application/json").text;
+    expect(json(`a=${long}`)).toBe('{"***":1}');
+    expect(json(`a=${long.slice(3)}`)).toBe(`{"a=${long.slice(3)}":1}`);
+    expect(json(long)).toBe(`{"${long}":1}`);
+  });
+
+  test("texts with more than 1024 secrets", () => {
+    expect(text("/?pin=1 ".repeat(1024))).toBe("/?pin=*** ".repeat(1024));
+    expect(text("/?pin=1 ".repeat(1025))).toBe("***");
+    expect(text("p%69n%3D1 ".repeat(1025))).toBe("***");
+  });
+});
+
+test("values are masked after names that are not percent-encoding", () => {
+  expect(text("100%password=hunter2")).toBe("100%password=***");
 });

@@ -70,7 +70,9 @@ function* redactContent(body: DecodedBody, kind: BodyKind, rules: RuleSet): Work
   const decoded = textOf(bytes);
   if ("why" in decoded) return decoded;
   const { text } = decoded;
-  if (kind === "form") return { text: redactParameters(text, isCut, rules) };
+  // No text has zeros, but one in UTF-16 that does not say so.
+  if (text.includes("\0")) return { why: "encoding" };
+  if (kind === "form") return { text: yield* redactParameters(text, isCut, rules) };
   if (kind === "events") return { text: yield* redactEvents(text, isCut, rules) };
   return { text: yield* redactPlainText(text, isCut, rules) };
 }

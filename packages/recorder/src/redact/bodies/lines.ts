@@ -19,23 +19,25 @@ export function* redactJsonLines(
   rules: RuleSet,
 ): Work<Buffer | undefined> {
   const parts: Uint8Array[] = [];
+  let done = 0;
   for (let start = 0; start < bytes.length;) {
     const feed = bytes.indexOf(LINE_FEED, start);
     const end = feed === -1 ? bytes.length : feed;
-    if (bytes[start] === RECORD_SEPARATOR) {
-      parts.push(bytes.subarray(start, start + 1));
-      start += 1;
-    }
+    if (bytes[start] === RECORD_SEPARATOR) start += 1;
     const line = bytes.subarray(start, end);
     if (line.toString("latin1").trim() !== "") {
       const redacted = yield* redactJson(line, isCut && feed === -1, rules);
       if (redacted === "broken") return undefined;
-      if (redacted !== "dropped") parts.push(redacted);
+      if (redacted !== line) {
+        parts.push(bytes.subarray(done, start));
+        if (redacted !== "dropped") parts.push(redacted);
+        done = end;
+      }
     }
-    if (feed !== -1) parts.push(bytes.subarray(feed, feed + 1));
     start = end + 1;
     yield;
   }
+  parts.push(bytes.subarray(done));
   return Buffer.concat(parts);
 }
 
@@ -54,16 +56,14 @@ export function* redactEvents(text: string, isCut: boolean, rules: RuleSet): Wor
     const value = data.join("\n");
     const by = yield* redactData(value, isCut && isLast, rules);
     isChanged ||= by !== value;
-    redacted.push(...by.split("\n").map((line) => `data: ${line}`));
+    for (const line of by.split("\n")) redacted.push(`data: ${line}`);
     data = [];
   };
-  const lines = text.split(/\r\n|\n|\r/u);
-  const last = lines.length - 1;
-  for (const [index, line] of lines.entries()) {
+  for (const [line, isLast] of linesOf(text)) {
     if (DATA.test(line)) data.push(line.replace(DATA, ""));
     else {
       yield* endData(false);
-      const by = yield* redactPlainText(line, isCut && index === last, rules);
+      const by = yield* redactPlainText(line, isCut && isLast, rules);
       isChanged ||= by !== line;
       redacted.push(by);
     }
@@ -71,6 +71,15 @@ export function* redactEvents(text: string, isCut: boolean, rules: RuleSet): Wor
   }
   yield* endData(true);
   return isChanged ? redacted.join("\n") : text;
+}
+
+function* linesOf(text: string): Generator<[line: string, isLast: boolean]> {
+  let start = 0;
+  for (const { 0: end, index } of text.matchAll(/\r\n|\n|\r/gu)) {
+    yield [text.slice(start, index), false];
+    start = index + end.length;
+  }
+  yield [text.slice(start), true];
 }
 
 function* redactData(value: string, isCut: boolean, rules: RuleSet): Work<string> {

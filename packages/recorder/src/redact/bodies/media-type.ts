@@ -1,5 +1,5 @@
 import type { RuleSet } from "../rules/rule-set.ts";
-import { redactText } from "../values/text.ts";
+import { redactShortText } from "../values/text.ts";
 
 /** How a body is read. */
 export type BodyKind = "json" | "json-lines" | "events" | "form" | "text";
@@ -36,7 +36,7 @@ export function mediaTypeOf(type: string, rules: RuleSet): MediaType {
     essence,
     charset: charsetOf(type),
     kind: kindOf(essence),
-    shown: redactText(type, false, rules),
+    shown: redactShortText(type, rules),
   };
   cache.set(type, parsed);
   return parsed;

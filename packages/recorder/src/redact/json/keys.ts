@@ -1,6 +1,6 @@
 import { normalizedName } from "../rules/names.ts";
 import type { RuleSet } from "../rules/rule-set.ts";
-import { redactText } from "../values/text.ts";
+import { redactShortText } from "../values/text.ts";
 
 /** What the rules say about the name of a member. */
 export interface KeyRules {
@@ -47,7 +47,7 @@ function createKeyTable(rules: RuleSet): KeyTable {
     return {
       rank: rules.member(name),
       literal: rules.paths.literal(name),
-      isSecret: redactText(key, false, rules) !== key,
+      isSecret: redactShortText(key, rules) !== key,
     };
   };
   return {

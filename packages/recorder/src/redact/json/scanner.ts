@@ -2,8 +2,10 @@ import { MASK } from "../rules/actions.ts";
 import { earlier, NOT_COVERED } from "../rules/names.ts";
 import type { PathState } from "../rules/paths.ts";
 import type { RuleSet } from "../rules/rule-set.ts";
+import { isSuspicious } from "../values/text.ts";
 import { TOKEN_STARTS } from "../values/web-tokens.ts";
-import { createEdits } from "./edits.ts";
+import type { Work } from "../contract.ts";
+import { createEdits, type Edits } from "./edits.ts";
 import { keyTable } from "./keys.ts";
 import {
   BACKSLASH,
@@ -31,17 +33,14 @@ export interface JsonScannerOptions {
   readonly isCut: boolean;
   readonly rules: RuleSet;
   /** Replaces secrets in the decoded text of a string or number. */
-  readonly redactString: (text: string, isCut: boolean) => string;
+  readonly redactString: (text: string, isCut: boolean) => Work<string>;
 }
-
-/** `broken`: it is not JSON. `dropped`: a rule drops all of it. */
-export type JsonResult = Uint8Array | "broken" | "dropped";
 
 export interface JsonScanner {
   /** Scans up to about an offset. Returns whether it is done. */
   advance(to: number): boolean;
   /** Valid when it is done. */
-  result(): JsonResult;
+  result(): Edits | "broken" | "dropped";
 }
 
 /** What may come next. */
@@ -67,9 +66,8 @@ const WORDS: ReadonlyMap<number, Buffer> = new Map(
   ["true", "false", "null"].map((word) => [word.charCodeAt(0), Buffer.from(word)]),
 );
 
-/** The digits of a card number, and the length of a number that may be one. */
+/** The digits of a card number. */
 const CARD_DIGITS_MIN = 13;
-const CARD_NUMBER_MAX = 24;
 
 export function createJsonScanner(options: JsonScannerOptions): JsonScanner {
   const { bytes, isCut, rules, redactString } = options;
@@ -201,15 +199,22 @@ export function createJsonScanner(options: JsonScannerOptions): JsonScanner {
       isDropped = covered === 0;
       return;
     }
-    const first = bytes[coveredStart]!;
-    const raw = bytes.toString("utf8", coveredStart, after);
+    const [rank, start] = [coveredRank, coveredStart];
+    edits.add(start, after, () => redactedCovered(rank, start, after));
+  };
+
+  const redactedCovered = function* (
+    rank: number,
+    start: number,
+    after: number,
+  ): Work<string | undefined> {
+    const first = bytes[start]!;
     const isContainer = first === 0x7b || first === 0x5b;
+    if (isContainer && rules.keepsPart(rank)) return JSON.stringify(MASK);
+    const raw = bytes.toString("utf8", start, after);
     const value = first === 0x22 ? (JSON.parse(raw) as string) : raw;
-    const by =
-      isContainer && rules.masksContainers(coveredRank)
-        ? MASK
-        : rules.apply(coveredRank, value, () => redactString(value, false));
-    if (by !== value) edits.add(coveredStart, after, JSON.stringify(by));
+    const by = rules.apply(rank, rules.keepsPart(rank) ? yield* redactString(value, false) : value);
+    return by === value ? undefined : JSON.stringify(by);
   };
 
   const endKey = (quote: number): void => {
@@ -225,12 +230,12 @@ export function createJsonScanner(options: JsonScannerOptions): JsonScanner {
 
   const endString = (quote: number): void => {
     if (expected === IN_KEY) return endKey(quote);
-    if (covered === -1 && isSuspicious(quote)) redactToken(quote, false);
+    if (covered === -1 && mayBeSuspicious(quote)) redactToken(quote, false);
     endValue(quote + 1);
   };
 
-  /** Whether a string may have a secret. */
-  const isSuspicious = (quote: number): boolean => {
+  /** Whether a string has to be decoded to see if it may have a secret. */
+  const mayBeSuspicious = (quote: number): boolean => {
     if (hasEscape || isMarked || digits >= CARD_DIGITS_MIN) return true;
     if (hasToken(tokenStart, quote)) return true;
     // JSON in a string.
@@ -245,10 +250,13 @@ export function createJsonScanner(options: JsonScannerOptions): JsonScanner {
 
   const redactToken = (to: number, isTokenCut: boolean): void => {
     const text = decodedString(tokenStart, to);
-    const redacted = redactString(text, isTokenCut);
+    if (!isTokenCut && !isSuspicious(text)) return;
     const stop = isTokenCut ? end : to;
-    if (redacted === text && to === stop) return;
-    edits.add(tokenStart, stop, JSON.stringify(redacted).slice(1, -1));
+    edits.add(tokenStart, stop, function* () {
+      const redacted = yield* redactString(text, isTokenCut);
+      if (redacted === text && to === stop) return undefined;
+      return JSON.stringify(redacted).slice(1, -1);
+    });
   };
 
   const readString = (limit: number): void => {
@@ -285,16 +293,15 @@ export function createJsonScanner(options: JsonScannerOptions): JsonScanner {
 
   const endNumber = (): void => {
     if (!isNumber(bytes, tokenStart, at)) return fail();
-    const length = at - tokenStart;
-    if (covered === -1 && length >= CARD_DIGITS_MIN && length <= CARD_NUMBER_MAX) {
-      redactNumber(false);
-    }
+    if (covered === -1 && at - tokenStart >= CARD_DIGITS_MIN) redactNumber(false);
     endValue(at);
   };
 
   const redactNumber = (isNumberCut: boolean): void => {
     const raw = bytes.toString("latin1", tokenStart, at);
-    if (redactString(raw, isNumberCut) !== raw) edits.add(tokenStart, at, JSON.stringify(MASK));
+    edits.add(tokenStart, at, function* () {
+      return (yield* redactString(raw, isNumberCut)) === raw ? undefined : JSON.stringify(MASK);
+    });
   };
 
   const readWord = (word: Buffer | undefined): void => {
@@ -377,7 +384,7 @@ export function createJsonScanner(options: JsonScannerOptions): JsonScanner {
     },
     result() {
       if (isBroken) return "broken";
-      return isDropped ? "dropped" : edits.applied();
+      return isDropped ? "dropped" : edits;
     },
   };
 }

@@ -28,14 +28,14 @@ export interface RuleSet {
   /**
    * What takes the place of a value that a rule covers.
    *
-   * @param scrubbed the value without secrets that are recognized anywhere in text
+   * @param value if the rule keeps a part, without secrets that are recognized anywhere in text
    * @returns undefined to drop it
    */
-  apply(rank: number, value: string, scrubbed: () => string): string | undefined;
+  apply(rank: number, value: string): string | undefined;
   /** Whether a rule drops what it covers. */
   drops(rank: number): boolean;
-  /** Whether a rule masks containers, too, of which it would keep a part otherwise. */
-  masksContainers(rank: number): boolean;
+  /** Whether a rule keeps a part of a text. It masks containers. */
+  keepsPart(rank: number): boolean;
 }
 
 /** The default rule comes after all others. */
@@ -72,8 +72,9 @@ export function compileRules(
     ...ofDefault(defaults.names, SECRET_HEADERS),
   ]);
   const ownHeader = rankedNames(headers);
-  const member = rankedNames([...names, ...ofDefault(defaults.names, SECRET_MEMBERS)]);
-  const signing = rankedNames(ofDefault(defaults.signedUrls, SIGNING_PARAMETERS));
+  names.push(...ofDefault(defaults.names, SECRET_MEMBERS));
+  const member = rankedNames(names);
+  const lone = rankedNames([...names, ...ofDefault(defaults.signedUrls, SIGNING_PARAMETERS)]);
   const authorization = rankedNames(ofDefault(true, AUTHORIZATION_HEADERS));
   const cookie = rankedNames(ofDefault(true, COOKIE_HEADERS));
   const automaton = pathAutomaton(paths);
@@ -87,8 +88,9 @@ export function compileRules(
    */
   const findParameter = (name: string): number => {
     const whole = normalizedName(name);
-    let rank = earlier(member(whole), signing(whole));
+    let rank = lone(whole);
     let state = automaton.start;
+    if (whole === name) return earlier(rank, automaton.step(state, automaton.literal(name)).rank);
     for (const level of name.split(/[.[\]]+/u)) {
       const normal = normalizedName(level);
       if (normal === "") continue;
@@ -98,7 +100,7 @@ export function compileRules(
     }
     // Text has no other end of what comes before a name.
     const last = normalizedName(name.match(NAMES)?.at(-1) ?? "");
-    return last === whole ? rank : earlier(rank, earlier(member(last), signing(last)));
+    return last === whole ? rank : earlier(rank, lone(last));
   };
   const parameters = new Map<string, number>();
   const parameter = (name: string): number => {
@@ -124,7 +126,7 @@ export function compileRules(
     },
     member,
     parameter,
-    apply(rank, value, scrubbed) {
+    apply(rank, value) {
       const action = actions[rank]!;
       switch (action.kind) {
         case "drop":
@@ -136,12 +138,12 @@ export function compileRules(
         case "replace":
           return action.text;
         case "truncate":
-          return truncatedText(scrubbed(), action.length);
+          return truncatedText(value, action.length);
         default:
           return action satisfies never;
       }
     },
     drops: (rank) => actions[rank]!.kind === "drop",
-    masksContainers: (rank) => actions[rank]!.kind === "truncate",
+    keepsPart: (rank) => actions[rank]!.kind === "truncate",
   };
 }

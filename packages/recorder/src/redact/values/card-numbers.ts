@@ -1,3 +1,4 @@
+import type { Work } from "../contract.ts";
 import { MASK } from "../rules/actions.ts";
 import type { Span } from "./spans.ts";
 
@@ -22,10 +23,10 @@ const PARTIAL_MAX = 2 * DIGITS_MAX;
  * microseconds or nanoseconds since 1970, of which every tenth has a valid checksum: no card number
  * of 13, 16 or 19 digits begins with 1.
  */
-export function cardNumberSpans(text: string, isCut: boolean, spans: Span[]): void {
+export function* cardNumberSpans(text: string, isCut: boolean, spans: Span[]): Work<void> {
   for (const { 0: run, index } of text.matchAll(DIGIT_RUN)) {
     const isFraction = index >= 2 && text[index - 1] === "." && isDigit(text.charCodeAt(index - 2));
-    addNumbers(groupsOf(run, index), isFraction ? 1 : 0, text, spans);
+    yield* addNumbers(groupsOf(run, index), isFraction ? 1 : 0, text, spans);
   }
   if (!isCut) return;
   const from = Math.max(0, text.length - PARTIAL_MAX);
@@ -33,6 +34,9 @@ export function cardNumberSpans(text: string, isCut: boolean, spans: Span[]): vo
   if (partial === null) return;
   spans.push({ start: from + partial.index, end: text.length, text: MASK });
 }
+
+/** Groups of a step: about 0.1 ms. */
+const STEP = 64;
 
 interface Group {
   readonly start: number;
@@ -51,8 +55,14 @@ function groupsOf(run: string, offset: number): Group[] {
   return groups;
 }
 
-function addNumbers(groups: readonly Group[], from: number, text: string, spans: Span[]): void {
+function* addNumbers(
+  groups: readonly Group[],
+  from: number,
+  text: string,
+  spans: Span[],
+): Work<void> {
   for (let first = from; first < groups.length; first++) {
+    if (first % STEP === STEP - 1) yield;
     let digits = "";
     for (let last = first; last < groups.length; last++) {
       const { start, end } = groups[last]!;

@@ -1,3 +1,4 @@
+import type { Work } from "../contract.ts";
 import { MASK } from "../rules/actions.ts";
 import { NOT_COVERED } from "../rules/names.ts";
 import type { RuleSet } from "../rules/rule-set.ts";
@@ -6,6 +7,9 @@ import type { Span } from "./spans.ts";
 
 /** The longest name of a parameter that is looked up. */
 const NAME_MAX = 128;
+
+/** Names of a step: about 0.1 ms. */
+const STEP = 64;
 
 /** Quotes and blanks between a name and its value that are skipped. */
 const SKIPPED_MAX = 12;
@@ -17,14 +21,15 @@ const MARKS = /=|["'][ \t]{0,4}:/gu;
  * `name=value` and `"name": value` anywhere in text. A parameter of a URL ends where it ends in the
  * URL. Where any other value ends is not known, so that the line is masked to its end.
  */
-export function namedValueSpans(
+export function* namedValueSpans(
   text: string,
   isCut: boolean,
   isDecoded: boolean,
   rules: RuleSet,
   spans: Span[],
-): void {
-  for (let from = 0; ;) {
+): Work<void> {
+  for (let from = 0, count = 0; ; count++) {
+    if (count % STEP === STEP - 1) yield;
     MARKS.lastIndex = from;
     const mark = MARKS.exec(text);
     if (mark === null) return;
@@ -32,7 +37,8 @@ export function namedValueSpans(
     const nameEnd = endOfName(text, mark.index);
     const nameStart = startOfName(text, nameEnd);
     if (nameStart === nameEnd) continue;
-    const rank = rules.parameter(decoded(text.slice(nameStart, nameEnd)) ?? "");
+    const name = text.slice(nameStart, nameEnd);
+    const rank = rules.parameter(decoded(name) ?? name);
     if (rank === NOT_COVERED) continue;
     const isParameter =
       nameEnd === mark.index && isAfterDelimiter(text, nameStart) && !isQuote(text[from]);
@@ -53,13 +59,23 @@ const NOT_ONE_VALUE = /[\s"'`,;&<>]/u;
 function redactedValue(raw: string, rank: number, isWhole: boolean, rules: RuleSet): string {
   const value = decoded(raw);
   if (value === undefined || !isWhole || NOT_ONE_VALUE.test(raw)) return MASK;
-  const by = rules.apply(rank, value, () => MASK) ?? MASK;
+  const by = applied(value, rank, rules);
   return by === MASK ? MASK : encoded(by);
 }
 
 /** What takes the place of a value that is not encoded: that of the rule if it is one word. */
 export function redactedWord(value: string, rank: number, rules: RuleSet): string {
-  return NOT_ONE_VALUE.test(value) ? MASK : (rules.apply(rank, value, () => MASK) ?? MASK);
+  return NOT_ONE_VALUE.test(value) ? MASK : applied(value, rank, rules);
+}
+
+function applied(value: string, rank: number, rules: RuleSet): string {
+  return rules.apply(rank, rules.keepsPart(rank) ? MASK : value) ?? MASK;
+}
+
+/** The name that ends before an offset, such as that of a colon; the empty string if there is none. */
+export function nameBefore(text: string, offset: number): string {
+  const end = endOfName(text, offset);
+  return text.slice(startOfName(text, end), end);
 }
 
 /** Skips blanks, and the quote of a name, which may be escaped. */

@@ -1,3 +1,4 @@
+import type { Work } from "../contract.ts";
 import { MASK } from "../rules/actions.ts";
 import type { Span } from "./spans.ts";
 
@@ -32,12 +33,12 @@ const DECODED_MAX = 4;
  * @param decodings how many times the text was decoded before
  * @param redact redacts decoded text
  */
-export function encodedSpans(
+export function* encodedSpans(
   text: string,
   isCut: boolean,
   decodings: number,
-  redact: (text: string, isCut: boolean) => string,
-): Span[] {
+  redact: (text: string, isCut: boolean) => Work<string>,
+): Work<Span[]> {
   const spans: Span[] = [];
   if (!ENCODED_OR_PLUS.test(text)) return spans;
   for (const { 0: part, index } of text.matchAll(PARTS)) {
@@ -50,7 +51,8 @@ export function encodedSpans(
     const isPartCut = isCut && end === text.length;
     // The cut may have ended a sequence such as `%41` in the middle.
     const plain = decodedParts(isPartCut ? part.replace(/%[\da-f]?$/iu, "") : part);
-    const redacted = redact(plain, isPartCut);
+    const redacted = yield* redact(plain, isPartCut);
+    yield;
     if (redacted === plain) continue;
     const by = part.includes("/") ? encodeURI(redacted.toWellFormed()) : encoded(redacted);
     spans.push({ start: index, end, text: by });
@@ -58,11 +60,28 @@ export function encodedSpans(
   return spans;
 }
 
+const PERCENT = 0x25;
+const PLUS = 0x2b;
+
 /** Undoes percent-encoding where there is one, and leaves the rest. */
 function decodedParts(text: string): string {
-  return text
-    .replaceAll("+", " ")
-    .replaceAll(/(?:%[\da-f]{2})+/giu, (run) =>
-      Buffer.from(run.replaceAll("%", ""), "hex").toString(),
-    );
+  // No regular expression, because there may be a sequence in every third character.
+  const bytes = Buffer.from(text);
+  let length = 0;
+  for (let at = 0; at < bytes.length; at++) {
+    const byte = bytes[at]!;
+    const encodedByte =
+      byte === PERCENT ? hexValue(bytes[at + 1]) * 16 + hexValue(bytes[at + 2]) : NaN;
+    if (!Number.isNaN(encodedByte)) at += 2;
+    bytes[length] = byte === PLUS ? 0x20 : Number.isNaN(encodedByte) ? byte : encodedByte;
+    length += 1;
+  }
+  return bytes.toString("utf8", 0, length);
+}
+
+/** The value of a hexadecimal digit; NaN for any other byte. */
+function hexValue(byte = 0): number {
+  if (byte >= 0x30 && byte <= 0x39) return byte - 0x30;
+  const letter = byte | 0x20;
+  return letter >= 0x61 && letter <= 0x66 ? letter - 0x57 : NaN;
 }

@@ -1,3 +1,4 @@
+import type { Work } from "../contract.ts";
 import type { RuleSet } from "../rules/rule-set.ts";
 import { MASK } from "../rules/actions.ts";
 import { cardNumberSpans } from "./card-numbers.ts";
@@ -24,6 +25,9 @@ export function isSuspicious(text: string): boolean {
   return SUSPICIOUS.test(text);
 }
 
+/** More secrets in one text are masked together with what is between them. */
+const SPANS_MAX = 1024;
+
 /**
  * Replaces the secrets that are recognized anywhere in text, also if they are percent-encoded: user
  * and password in URLs, values whose names a rule covers, JSON Web Tokens, and card numbers. Takes
@@ -33,20 +37,42 @@ export function isSuspicious(text: string): boolean {
  * @param decodings how many times the text was percent-decoded before
  * @returns the same text if there is nothing to replace
  */
-export function redactText(text: string, isCut: boolean, rules: RuleSet, decodings = 0): string {
+export function* redactText(
+  text: string,
+  isCut: boolean,
+  rules: RuleSet,
+  decodings = 0,
+): Work<string> {
   if (!isCut && !isSuspicious(text)) return text;
   const { userinfo, jwts, cardNumbers } = rules.defaults;
   const spans: Span[] = [];
   const isDecoded = decodings > 0;
   if (userinfo) userinfoSpans(text, isCut, isDecoded, spans);
-  namedValueSpans(text, isCut, isDecoded, rules, spans);
+  yield* namedValueSpans(text, isCut, isDecoded, rules, spans);
   if (jwts) webTokenSpans(text, isCut, spans);
-  if (cardNumbers) cardNumberSpans(text, isCut, spans);
+  if (cardNumbers) yield* cardNumberSpans(text, isCut, spans);
+  if (spans.length > SPANS_MAX) return MASK;
   const redacted = replaceSpans(text, spans);
   // Afterwards, because decoding may hide where a secret ends.
-  const redactPart = (part: string, isPartCut: boolean): string =>
+  const redactPart = (part: string, isPartCut: boolean): Work<string> =>
     redactText(part, isPartCut, rules, decodings + 1);
-  return replaceSpans(redacted, encodedSpans(redacted, isCut, decodings, redactPart));
+  const encoded = yield* encodedSpans(redacted, isCut, decodings, redactPart);
+  return encoded.length > SPANS_MAX ? MASK : replaceSpans(redacted, encoded);
+}
+
+const SHORT_MAX = 1024;
+
+/**
+ * The same for what is short, such as a name, in one step. A text of more than 1024 characters that
+ * may have a secret is masked.
+ */
+export function redactShortText(text: string, rules: RuleSet): string {
+  if (!isSuspicious(text)) return text;
+  if (text.length > SHORT_MAX) return MASK;
+  for (const work = redactText(text, false, rules); ;) {
+    const { done, value } = work.next();
+    if (done === true) return value;
+  }
 }
 
 /** `user:password` between `//` and `@`, also without a scheme. */

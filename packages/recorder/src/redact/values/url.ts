@@ -1,3 +1,4 @@
+import type { Work } from "../contract.ts";
 import { redactValue } from "../json/redact-json.ts";
 import { MASK } from "../rules/actions.ts";
 import type { RuleSet } from "../rules/rule-set.ts";
@@ -5,14 +6,18 @@ import { redactParameters } from "./parameters.ts";
 import { redactText } from "./text.ts";
 
 /** Redacts a path with a query, or a whole URL, or any other text in its place. */
-export function redactUrl(url: string, rules: RuleSet): string {
+export function* redactUrl(url: string, rules: RuleSet): Work<string> {
   const [beforeFragment, fragment] = splitAt(url, "#");
   const [path, query] = splitAt(beforeFragment, "?");
-  return (
-    redactText(path, false, rules) +
-    (query === undefined ? "" : `?${redactParameters(query, false, rules)}`) +
-    (fragment === undefined ? "" : `#${redactFragment(fragment, rules)}`)
-  );
+  let redacted = yield* redactText(path, false, rules);
+  if (query !== undefined) redacted += `?${yield* redactParameters(query, false, rules)}`;
+  if (fragment !== undefined) redacted += `#${yield* redactFragment(fragment, rules)}`;
+  return redacted;
+}
+
+/** Redacts a route, as the path of a URL: that is what some frameworks give. */
+export function* redactRoute(route: string | undefined, rules: RuleSet): Work<string | undefined> {
+  return route === undefined ? undefined : yield* redactText(route, false, rules);
 }
 
 /** The decoded path of a URL, for patterns of routes; the text itself if it does not decode. */
@@ -26,9 +31,9 @@ export function pathOf(url: string): string {
 }
 
 /** Some send parameters in it, such as `access_token`. */
-function redactFragment(fragment: string, rules: RuleSet): string {
-  if (fragment.includes("=")) return redactParameters(fragment, false, rules);
-  return redactValue(fragment, false, rules) === fragment ? fragment : MASK;
+function* redactFragment(fragment: string, rules: RuleSet): Work<string> {
+  if (fragment.includes("=")) return yield* redactParameters(fragment, false, rules);
+  return (yield* redactValue(fragment, false, rules)) === fragment ? fragment : MASK;
 }
 
 function splitAt(text: string, mark: string): [before: string, after: string | undefined] {

@@ -9,26 +9,38 @@ const START = new RegExp(TOKEN_STARTS.join("|"), "gu");
 /** The shortest header of a token: `{"alg":"…"}` in base64url. */
 const HEADER_MIN = 14;
 
+/** What may pad a part: some issuers do so, against RFC 7515. */
+const PADDING = /={0,2}(?![\w=-])/uy;
+
 /**
  * JSON Web Tokens: the beginning of a JSON object in base64url, and two dots or more in the same word.
  * Of a word that the cut ended, the beginning is enough.
  */
 export function webTokenSpans(text: string, isCut: boolean, spans: Span[]): void {
   for (let start = startFrom(text, 0); start !== -1;) {
+    const headerEnd = endOfPart(text, start);
+    let end = headerEnd;
     let dots = 0;
-    let firstDot = 0;
-    let end = start;
-    for (; end < text.length; end++) {
-      const unit = text.charCodeAt(end);
-      if (unit === 0x2e) {
-        dots += 1;
-        if (dots === 1) firstDot = end;
-      } else if (!isBase64Url(unit)) break;
+    while (text[end] === "." && headerEnd - start >= HEADER_MIN) {
+      dots += 1;
+      end = endOfPart(text, end + 1);
     }
-    const isToken = dots >= 2 && firstDot - start >= HEADER_MIN;
-    if (isToken || (isCut && end === text.length)) spans.push({ start, end, text: MASK });
-    start = startFrom(text, end);
+    if (dots >= 2 || (isCut && end === text.length)) {
+      spans.push({ start, end, text: MASK });
+      start = startFrom(text, end);
+    } else {
+      // A word before a token may contain such a beginning, too.
+      start = startFrom(text, headerEnd);
+    }
   }
+}
+
+/** The end of a part of a token, with its padding. */
+function endOfPart(text: string, start: number): number {
+  let end = start;
+  while (end < text.length && isBase64Url(text.charCodeAt(end))) end += 1;
+  PADDING.lastIndex = end;
+  return PADDING.test(text) ? PADDING.lastIndex : end;
 }
 
 function startFrom(text: string, from: number): number {
