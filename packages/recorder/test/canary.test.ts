@@ -29,11 +29,23 @@ function jwt(header = '{"alg":"HS256","typ":"JWT"}'): string {
   return `${part(header)}.${payload}.${signature}`;
 }
 
+/** As load balancers of AWS issue them. */
+function padded(token: string): string {
+  return token.replaceAll(/[^.]+/gu, (part) => part.padEnd(Math.ceil(part.length / 4) * 4, "="));
+}
+
 /** Would be stored as other characters if it were taken for UTF-16. */
 function ascii(): string {
   const text = `password: ${secret()}`;
   secrets.push(Buffer.from(text).toString("utf16le"));
   return text;
+}
+
+/** In UTF-16 that its type does not name. */
+function unmarked(): Uint8Array<ArrayBuffer> {
+  const made = secret();
+  secrets.push(JSON.stringify(Buffer.from(made, "utf16le").toString()).slice(1));
+  return Uint8Array.from(Buffer.from(`password: ${made}`, "utf16le"));
 }
 
 /** JSON in a string of JSON, that many times. */
@@ -133,6 +145,8 @@ function headers(): Record<string, string> {
     "x-auth-token": secret(),
     "x-tenant": secret(),
     "x-anything": `token ${jwt()}`,
+    "x-amzn-oidc-data": padded(jwt()),
+    "x-word": `keyJwt.${jwt()}`,
     "x-from": redirect(1),
     "x-to": redirect(2),
     "x-far": redirect(6),
@@ -173,6 +187,8 @@ test("secrets that rules cover are found nowhere", async () => {
   });
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     for await (const chunk of request) void chunk;
+    // Express mounts routers on patterns, and then gives the path for them.
+    Object.assign(request, { baseUrl: `/invite/${jwt()}/${card()}`, route: { path: "/:route" } });
     if (request.url!.startsWith("/throws")) {
       response.destroy(new Error(secret()));
       return;
@@ -248,6 +264,7 @@ test("secrets that rules cover are found nowhere", async () => {
     for (const [type, text] of [
       ["text/plain", plainText()],
       ["text/plain; charset=utf-16le", ascii()],
+      ["text/plain", unmarked()],
       ["text/event-stream", plainText().replaceAll(/^/gmu, "data: ")],
       ["text/event-stream", `data: a\ndata: password: ${secret()}\n\n`],
     ] as const) {
@@ -289,7 +306,14 @@ test("secrets that rules cover are found nowhere", async () => {
     // They were recorded, and what surrounds them is there.
     expect(text.split("\n").length - 1).toBe(recorder.stats().stored);
     expect(recorder.stats().stored).toBeGreaterThan(40);
-    for (const kept of ["Bearer ***", "sid=***", "hash:", "filler", "/api/a?password=***"]) {
+    for (const kept of [
+      "Bearer ***",
+      "sid=***",
+      "hash:",
+      "filler",
+      "/api/a?password=***",
+      "/:route",
+    ]) {
       expect(text).toContain(kept);
     }
     expect(await found()).toEqual([]);
