@@ -1,7 +1,7 @@
 import type { BodyCopy } from "./body-copy.ts";
 import type { Capture } from "./capture.ts";
 import { copiedStream, isUsed } from "./copied-stream.ts";
-import { bun } from "./runtime.ts";
+import { bun } from "../runtime.ts";
 import { inherited, shadow, shadowGetter } from "./shadow.ts";
 
 const READERS = ["arrayBuffer", "blob", "bytes", "formData", "json", "text"] as const;

@@ -4,7 +4,7 @@ import type { Capture, CapturedResponse, OpenExchange } from "./capture.ts";
 import { isOwnWork } from "../own-work.ts";
 import { copiedStream, isUsed } from "./copied-stream.ts";
 import { shadowMessageBody } from "./message-body.ts";
-import { bun } from "./runtime.ts";
+import { bun } from "../runtime.ts";
 import { headersOf, responseOf } from "./web.ts";
 
 /** `fetch`, or a function that works the same way. */

@@ -1,7 +1,7 @@
 import type { BodyCopy } from "./body-copy.ts";
 import type { Capture } from "./capture.ts";
 import { copiedStream } from "./copied-stream.ts";
-import { bun } from "./runtime.ts";
+import { bun } from "../runtime.ts";
 
 /**
  * Called when a body has passed, or failed.

@@ -170,24 +170,6 @@ export const faultScenarios: readonly Scenario[] = [
     },
   },
   {
-    name: "fetch: a backend that uploads by the recorded function is not recorded",
-    async run() {
-      const store = memory();
-      const fetches: FetchFunction[] = [];
-      const put: typeof store.put = async (...given) => {
-        await fetches[0]!("http://store/");
-        return store.put(...given);
-      };
-      await using archive = newArchive({ backend: { ...store, put }, limits: { segmentMs: 10 } });
-      fetches.push(archive.recorder.fetch(async () => new Response(null, { status: 204 })));
-      await fetches[0]!("http://a/");
-      await until(() => archive.recorder.stats().uploaded === 1);
-      await new Promise((resolve) => setTimeout(resolve, 100));
-      const { seen, uploaded } = archive.recorder.stats();
-      assert.deepEqual([seen, uploaded], [1, 1]);
-    },
-  },
-  {
     name: "a relative spool stays where it was when the working directory changes",
     async run() {
       const folder = mkdtempSync(join(tmpdir(), "idk-recorder-directory-"));
