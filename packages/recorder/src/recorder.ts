@@ -29,7 +29,10 @@ export interface Recorder {
     handler: WebHandler<Rest, Answer>,
   ): WebHandler<Rest, Answer>;
 
-  /** A `fetch` that records what the application asks of others through it. */
+  /**
+   * A `fetch` that records what the application asks of others through it. On Node, do not put it in
+   * the place of `globalThis.fetch` if the backend uploads with that.
+   */
   fetch<Fetch extends FetchFunction>(fetch: Fetch): Fetch;
 
   /** What was counted so far. */

@@ -37,7 +37,7 @@ export interface RecordedRequest {
   readonly method: string;
   /** As it was sent: the path and query if `in` (the header `host` has the rest), whole if `out`. */
   readonly url: string;
-  /** `1.0`, `1.1` or `2`; absent if the runtime does not tell. */
+  /** `1.0`, `1.1` or `2.0`; absent if the runtime does not tell. */
   readonly http?: string;
   readonly headers: readonly Header[];
   /** Absent if there was none, or an empty one. */
@@ -54,7 +54,11 @@ export interface RecordedResponse {
   readonly body?: RecordedBody;
 }
 
-/** Name and value, in order, duplicates kept. Each UTF-16 unit of a value is a byte as it was sent. */
+/**
+ * Name and value. Those of a server of Node are in order, with duplicates; those of web handlers and
+ * `fetch` are as `Headers` gives them, sorted and joined. Each UTF-16 unit of a value is a byte as it
+ * was sent.
+ */
 export type Header = readonly [name: string, value: string];
 
 /**
@@ -85,7 +89,7 @@ export interface RecordedBody {
  * - `rule`      a rule drops it
  * - `queue`     too many bytes were queued
  * - `limit`     the limit for bodies is 0, or the exchange would take more than 32 MiB as JSON
- * - `unseen`    it passed where the recorder cannot see it, such as inside of a `Request`
+ * - `unseen`    it passed where the recorder cannot see it, or would be changed by that
  */
 export type BodyOmission =
   | "type"
