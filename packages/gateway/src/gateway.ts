@@ -30,8 +30,10 @@ export interface Gateway {
 }
 
 const GRACE_MS = 30_000;
-/** Memory for bodies of XML. */
+/** Memory for long documents of XML, in bodies and answers. */
 const DOCUMENTS_BYTES = 16 * 2 ** 20;
+/** How long clients may take for a document while others wait for its memory, and stall, in ms. */
+const DOCUMENT_TIMES = { slice: 1000, stall: 500 };
 /** How long the outcome of a check is kept, in ms, because anybody may ask for it. */
 const READY_TIMES = { ok: 1500, failed: 5000 };
 /** How long a check may take, in ms. */
@@ -44,7 +46,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   const { catalog, objects, checkStore, digestThreads = defaultThreads() } = options;
   const isTrusted = trustedProxies(options.trustedProxies ?? []);
   const threads = digestThreads === 0 ? undefined : createDigestThreads(digestThreads);
-  const documents = createBudget(DOCUMENTS_BYTES);
+  const documents = createBudget(DOCUMENTS_BYTES, DOCUMENT_TIMES);
   const context: Context = {
     options,
     metrics,

@@ -1,5 +1,8 @@
-import type { Answer } from "../http/connection/outgoing.ts";
+import { type Answer, ClientGone } from "../http/connection/outgoing.ts";
+import type { Share } from "../objects/memory/budget.ts";
 import { type Xml, xmlDocument } from "../xml/write.ts";
+import { MEMORY_WAIT_MS, SHORT_DOCUMENT } from "./bodies.ts";
+import type { Request } from "./operation.ts";
 
 /** An answer without a body. */
 export function emptyAnswer(status: 200 | 204, headers: Answer["headers"] = {}): Answer {
@@ -12,6 +15,76 @@ export function xmlAnswer(root: string, content: Xml, headers: Answer["headers"]
     status: 200,
     headers: { "content-type": "application/xml", ...headers },
     body: xmlDocument(root, content),
+  };
+}
+
+/** What a page of a list takes before its document is made: 1,000 entries, with keys of 1 KiB at most. */
+export const PAGE_BYTES: number = 2 * 2 ** 20;
+
+/**
+ * An answer whose document may be long. There is memory for it before anything is read for it, and until
+ * the client has taken it: one that stalls, or takes it for long, is given up on while others wait.
+ *
+ * @param bytes what `make` needs; what the document needs is known only then
+ * @throws S3Error `SlowDown`
+ */
+export async function longAnswer(
+  { documents, accessKey, signal }: Pick<Request, "documents" | "accessKey" | "signal">,
+  bytes: number,
+  make: () => Answer | Promise<Answer>,
+): Promise<Answer> {
+  const share = await documents.acquire(
+    { least: bytes, most: bytes },
+    { signal, limitMs: MEMORY_WAIT_MS, owner: accessKey.id },
+  );
+  try {
+    const answer = await make();
+    if (typeof answer.body !== "string" || answer.body.length <= SHORT_DOCUMENT) {
+      share.release();
+      return answer;
+    }
+    const document = Buffer.from(answer.body);
+    share.resize(document.length);
+    const headers = { ...answer.headers, "content-length": `${document.length}` };
+    return { ...answer, headers, body: inPieces(document, share) };
+  } catch (error) {
+    share.release();
+    throw error;
+  }
+}
+
+const PIECE_LENGTH = 64 * 1024;
+
+/** Bytes that are dropped, with their memory, with the last piece, and as soon as the client stalls. */
+function inPieces(bytes: Uint8Array, share: Share): AsyncIterableIterator<Uint8Array> {
+  const { length } = bytes;
+  let left: Uint8Array | undefined = bytes;
+  let at = 0;
+  const drop = (): void => {
+    left = undefined;
+    share.release();
+  };
+  share.onStall(drop);
+  return {
+    async next() {
+      if (at === length) return { done: true, value: undefined };
+      share.busy();
+      if (share.isOver()) drop();
+      if (left === undefined) throw new ClientGone("the client took too long");
+      // A view would keep all of it while the client stalls.
+      const piece = new Uint8Array(left.subarray(at, at + PIECE_LENGTH));
+      at += piece.length;
+      if (at === length) drop();
+      else share.idle();
+      return { done: false, value: piece };
+    },
+    async return() {
+      drop();
+      return { done: true, value: undefined };
+    },
+    [Symbol.asyncIterator]() {
+      return this;
+    },
   };
 }
 

@@ -1,6 +1,7 @@
 import type { BodyExpectations } from "../body/plan.ts";
 import type { CheckedBody } from "../body/read-body.ts";
 import { S3Error } from "../errors.ts";
+import type { Share } from "../objects/memory/budget.ts";
 import type { IncomingBody } from "../objects/objects.ts";
 import type { Request } from "./operation.ts";
 
@@ -13,52 +14,70 @@ export const MEMORY_WAIT_MS = 30_000;
 /** How long a body of XML may take, in ms: none of them is long. */
 const XML_MS = 60_000;
 
+/** Documents up to so many bytes, in or out, take no memory of the budget. Most are that short. */
+export const SHORT_DOCUMENT: number = 64 * 1024;
+
 /**
- * Reads a body of XML. It takes memory of a budget, and loses it if the client stalls while others wait.
+ * Reads a body of XML. A long one takes memory of a budget once so much of it has come, and loses it while
+ * others wait if the client stalls, or has had it for long: the length is only what the client announced.
  *
  * @throws S3Error as `planBody` and `readBody` do; `RequestTimeout`, `SlowDown`
  */
 export async function readAll(
-  { body, documents, signal }: Pick<Request, "body" | "documents" | "signal">,
+  {
+    body,
+    documents,
+    accessKey,
+    signal,
+  }: Pick<Request, "body" | "documents" | "accessKey" | "signal">,
   expectations: BodyExpectations,
   limitMs = XML_MS,
 ): Promise<Uint8Array> {
   const { bytes, length } = body(expectations);
-  if (length === 0) return readInto(bytes, new Uint8Array(0));
-  // The body, and its text.
-  const share = await documents.acquire({ least: 3 * length, most: 3 * length }, { signal });
-  const late = Promise.withResolvers<never>();
+  const late = new AbortController();
   const giveUp = (code: "RequestTimeout" | "SlowDown"): void =>
-    late.reject(new S3Error(code, undefined, { closesConnection: true }));
-  late.promise.catch(() => {});
+    late.abort(new S3Error(code, undefined, { closesConnection: true }));
+  const isLate = Promise.withResolvers<never>();
+  late.signal.addEventListener("abort", () => isLate.reject(late.signal.reason));
   const timer = setTimeout(() => giveUp("RequestTimeout"), limitMs);
-  share.onStall(() => giveUp("SlowDown"));
-  const idling = async function* (): AsyncGenerator<Uint8Array> {
-    share.idle();
+  let share = undefined as Share | undefined;
+
+  const read = async (): Promise<Uint8Array> => {
+    let all = new Uint8Array(Math.min(length, SHORT_DOCUMENT));
+    let at = 0;
     for await (const piece of bytes) {
-      share.busy();
-      yield piece;
-      share.idle();
+      share?.busy();
+      if (share?.isOver()) giveUp("SlowDown");
+      late.signal.throwIfAborted();
+      // A body that has its length: that is checked before its end.
+      if (at + piece.length > length) throw new S3Error("IncompleteBody");
+      if (at + piece.length > all.length) {
+        // The body, and its text.
+        share = await documents.acquire(
+          { least: 3 * length, most: 3 * length },
+          {
+            signal: AbortSignal.any([signal, late.signal]),
+            limitMs: MEMORY_WAIT_MS,
+            owner: accessKey.id,
+          },
+        );
+        share.onStall(() => giveUp("SlowDown"));
+        const begun = all.subarray(0, at);
+        all = new Uint8Array(length);
+        all.set(begun);
+      }
+      all.set(piece, at);
+      at += piece.length;
+      share?.idle();
     }
-    share.busy();
+    return all;
   };
   try {
-    return await Promise.race([readInto(idling(), new Uint8Array(length)), late.promise]);
+    return await Promise.race([read(), isLate.promise]);
   } finally {
     clearTimeout(timer);
-    share.release();
+    share?.release();
   }
-}
-
-/** A body that has its length: that is checked before its end. */
-async function readInto(bytes: AsyncIterable<Uint8Array>, all: Uint8Array): Promise<Uint8Array> {
-  let at = 0;
-  for await (const piece of bytes) {
-    if (at + piece.length > all.length) throw new S3Error("IncompleteBody");
-    all.set(piece, at);
-    at += piece.length;
-  }
-  return all;
 }
 
 /** A body as the content of an object or part, with its digests as the catalog has them. */

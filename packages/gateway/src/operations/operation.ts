@@ -19,7 +19,7 @@ export interface Services {
   readonly hasOneRegion: boolean;
   /** Milliseconds since 1970. */
   readonly now: () => number;
-  /** Memory for bodies of XML. */
+  /** Memory for long documents of XML, in bodies and answers. */
   readonly documents: Budget;
   /** Whether clients may change anything: false for a snapshot as a bucket. */
   readonly isReadOnly: boolean;

@@ -1,8 +1,6 @@
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { Agent, request } from "node:http";
 import { connect } from "node:net";
-import { createBudget } from "../../src/objects/memory/budget.ts";
-import { readAll } from "../../src/operations/bodies.ts";
 import { elementOf, type Running, signedHeaders, startGateway } from "./running.ts";
 
 setDefaultTimeout(30_000);
@@ -172,35 +170,6 @@ describe("a body of XML", () => {
     const body = `<Tagging>${" ".repeat(70_000)}<TagSet/></Tagging>`;
     expect((await running.send("PUT", "/b/k?tagging", { body })).code).toBe("EntityTooLarge");
     expect((await running.send("PUT", "/other", { body })).code).toBe("EntityTooLarge");
-  });
-
-  const never = async function* (): AsyncGenerator<Uint8Array> {
-    yield new Uint8Array(1);
-    await new Promise(() => {});
-  };
-  const requestOf = (documents = createBudget(1000, { slice: 50, stall: 20 })) => ({
-    body: () => ({ bytes: never(), length: 300, digests: async () => ({ md5: new Uint8Array() }) }),
-    documents,
-    signal: new AbortController().signal,
-  });
-
-  test("has a time to come", async () => {
-    const outcome = readAll(requestOf(), { maxLength: 1000 }, 50);
-    expect(await outcome.catch((error: unknown) => error)).toMatchObject({
-      code: "RequestTimeout",
-      closesConnection: true,
-    });
-  });
-
-  test("takes memory of a budget, and loses it to others while it stalls", async () => {
-    const { documents, ...given } = requestOf();
-    const stalled = readAll({ ...given, documents }, { maxLength: 1000 });
-    await Bun.sleep(5);
-    expect(documents.used()).toBe(900);
-    const other = readAll(requestOf(documents), { maxLength: 1000 }, 200);
-    expect(await stalled.catch((error: unknown) => error)).toMatchObject({ code: "SlowDown" });
-    expect(await other.catch((error: unknown) => error)).toMatchObject({ code: "RequestTimeout" });
-    expect(documents.used()).toBe(0);
   });
 });
 

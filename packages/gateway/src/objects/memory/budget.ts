@@ -19,6 +19,11 @@ export interface Share {
   idle(): void;
   /** The client has done something. */
   busy(): void;
+  /**
+   * Counts what the call turned out to need. More than it asked for is counted as well, and only delays
+   * others.
+   */
+  resize(bytes: number): void;
   /** Gives the memory back; further calls do nothing. */
   release(): void;
 }
@@ -39,6 +44,11 @@ export interface Waiting {
   readonly limitMs?: number | undefined;
   /** Whether the call has had a share before, and goes on. By default false. */
   readonly isAgain?: boolean | undefined;
+  /**
+   * Whose call it is. All shares of one owner are at most half of the budget, unless it has only one, so
+   * an owner that holds on to its memory stops only itself. By default nobody's, without that limit.
+   */
+  readonly owner?: string | undefined;
 }
 
 /**
@@ -78,7 +88,8 @@ const LOOK_INTERVAL = 100;
 const AGAIN_EVERY = 4;
 
 interface Holder {
-  readonly bytes: number;
+  bytes: number;
+  readonly owner: string | undefined;
   readonly since: number;
   idleSince: number | undefined;
   over: boolean;
@@ -89,6 +100,7 @@ interface Holder {
 interface Waiter {
   readonly least: number;
   readonly isAgain: boolean;
+  readonly owner: string | undefined;
   grant(share: Share): void;
 }
 
@@ -96,6 +108,7 @@ interface Waiter {
 export function createBudget(bytes: number, times: BudgetTimes = TIMES): Budget {
   const holders = new Set<Holder>();
   const waiters = new Set<Waiter>();
+  const usedByOwner = new Map<string, number>();
   let used = 0;
   let preemptions = 0;
   let granted = 0;
@@ -103,10 +116,26 @@ export function createBudget(bytes: number, times: BudgetTimes = TIMES): Budget 
 
   const fits = (size: number): boolean => used === 0 || used + size <= bytes;
 
-  const take = (size: number): Share => {
+  /** Whether an owner's other shares leave it so much. */
+  const mayHave = (owner: string | undefined, size: number): boolean => {
+    const own = owner === undefined ? undefined : usedByOwner.get(owner);
+    return own === undefined || own + size <= bytes / 2;
+  };
+
+  /** @param difference bytes; negative for less */
+  const count = (owner: string | undefined, difference: number): void => {
+    used += difference;
+    if (owner === undefined) return;
+    const own = (usedByOwner.get(owner) ?? 0) + difference;
+    if (own === 0) usedByOwner.delete(owner);
+    else usedByOwner.set(owner, own);
+  };
+
+  const take = (size: number, owner: string | undefined): Share => {
     const now = performance.now();
     const holder: Holder = {
       bytes: size,
+      owner,
       since: now,
       idleSince: undefined,
       over: false,
@@ -114,7 +143,7 @@ export function createBudget(bytes: number, times: BudgetTimes = TIMES): Budget 
       stall: undefined,
     };
     holders.add(holder);
-    used += size;
+    count(owner, size);
     return {
       bytes: size,
       isOver: () => holder.over,
@@ -132,19 +161,32 @@ export function createBudget(bytes: number, times: BudgetTimes = TIMES): Budget 
       busy() {
         holder.idleSince = undefined;
       },
+      resize(needed) {
+        if (!holders.has(holder)) return;
+        count(owner, needed - holder.bytes);
+        holder.bytes = needed;
+        grantWaiting();
+      },
       release() {
         if (!holders.delete(holder)) return;
-        used -= size;
+        count(owner, -holder.bytes);
         grantWaiting();
       },
     };
   };
 
-  /** The one that is next. Those that wait for their first share, and those that go on, are in order. */
+  /**
+   * The one that is next. Those that wait for their first share, and those that go on, are in order. Those
+   * whose owner has its half already are passed over.
+   */
   const nextWaiter = (): Waiter | undefined => {
     const isAgain = granted % AGAIN_EVERY === AGAIN_EVERY - 1;
-    const [first] = waiters;
-    for (const waiter of waiters) if (waiter.isAgain === isAgain) return waiter;
+    let first: Waiter | undefined;
+    for (const waiter of waiters) {
+      if (!mayHave(waiter.owner, waiter.least)) continue;
+      if (waiter.isAgain === isAgain) return waiter;
+      first ??= waiter;
+    }
     return first;
   };
 
@@ -154,7 +196,7 @@ export function createBudget(bytes: number, times: BudgetTimes = TIMES): Budget 
       if (waiter === undefined || !fits(waiter.least)) break;
       waiters.delete(waiter);
       granted += 1;
-      waiter.grant(take(waiter.least));
+      waiter.grant(take(waiter.least, waiter.owner));
     }
     if (waiters.size === 0) {
       clearInterval(timer);
@@ -162,16 +204,31 @@ export function createBudget(bytes: number, times: BudgetTimes = TIMES): Budget 
     }
   };
 
-  /** Takes shares back from those that stall first, then from those that have had theirs longest. */
+  /** Takes shares back, from their own owner for those whose owner has its half. */
   const preempt = (): void => {
+    const needs = new Map<string | undefined, number>();
+    for (const { owner, least } of waiters) {
+      const from = mayHave(owner, least) ? undefined : owner;
+      needs.set(from, (needs.get(from) ?? 0) + least);
+    }
+    for (const [from, needed] of needs) {
+      const all = [...holders];
+      takeBack(needed, from === undefined ? all : all.filter(({ owner }) => owner === from));
+    }
+  };
+
+  /**
+   * Takes shares back from those that stall first, then from those that have had theirs longest.
+   *
+   * @param from in the order in which they were given out
+   */
+  const takeBack = (bytesNeeded: number, from: readonly Holder[]): void => {
     const now = performance.now();
     const stalls = (holder: Holder) =>
       holder.idleSince !== undefined && now - holder.idleSince >= times.stall;
-    let needed = 0;
-    for (const { least } of waiters) needed += least;
-    for (const holder of holders) if (holder.over && !stalls(holder)) needed -= holder.bytes;
-    // In the order in which they were given out.
-    const all = [...holders].filter((holder) => !holder.hasStalled);
+    let needed = bytesNeeded;
+    for (const holder of from) if (holder.over && !stalls(holder)) needed -= holder.bytes;
+    const all = from.filter((holder) => !holder.hasStalled);
     for (const holder of all) {
       if (needed <= 0) return;
       if (!stalls(holder)) continue;
@@ -195,11 +252,11 @@ export function createBudget(bytes: number, times: BudgetTimes = TIMES): Budget 
     shares: () => holders.size,
     waiting: () => waiters.size,
     preemptions: () => preemptions,
-    acquire({ least, most }, { signal, limitMs, isAgain = false } = {}) {
+    acquire({ least, most }, { signal, limitMs, isAgain = false, owner } = {}) {
       if (signal?.aborted) return Promise.reject(signal.reason as Error);
       if (waiters.size === 0) {
-        if (used + most <= bytes) return Promise.resolve(take(most));
-        if (fits(least)) return Promise.resolve(take(least));
+        if (used + most <= bytes && mayHave(owner, most)) return Promise.resolve(take(most, owner));
+        if (fits(least) && mayHave(owner, least)) return Promise.resolve(take(least, owner));
       }
       return new Promise((resolve, reject) => {
         const stop = (reason: unknown): void => {
@@ -219,6 +276,7 @@ export function createBudget(bytes: number, times: BudgetTimes = TIMES): Budget 
         const waiter: Waiter = {
           least,
           isAgain,
+          owner,
           grant(share) {
             end();
             resolve(share);
@@ -230,6 +288,8 @@ export function createBudget(bytes: number, times: BudgetTimes = TIMES): Budget 
           timer = setInterval(preempt, Math.min(LOOK_INTERVAL, times.stall));
           timer.unref();
         }
+        // Those before it may wait only for their own owner.
+        grantWaiting();
       });
     },
   };

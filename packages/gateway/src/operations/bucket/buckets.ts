@@ -3,7 +3,7 @@ import { S3Error } from "../../errors.ts";
 import type { Answer } from "../../http/connection/outgoing.ts";
 import { parseCreateBucket, SHORT_XML_MAX } from "../../xml/bodies.ts";
 import { xml } from "../../xml/write.ts";
-import { emptyAnswer, isoTime, xmlAnswer } from "../answers.ts";
+import { emptyAnswer, isoTime, longAnswer, PAGE_BYTES, xmlAnswer } from "../answers.ts";
 import { readAll } from "../bodies.ts";
 import type { Operation, Request } from "../operation.ts";
 import { ownerXml } from "../owner.ts";
@@ -117,7 +117,7 @@ export const BUCKET_OPERATIONS: readonly Operation[] = [
     parameters: ["max-buckets", "prefix", "continuation-token", "bucket-region"],
     right: "list",
     scope: "some",
-    run: listBuckets,
+    run: (request) => longAnswer(request, PAGE_BYTES, () => listBuckets(request)),
   },
   {
     name: "CreateBucket",

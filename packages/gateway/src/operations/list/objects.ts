@@ -4,7 +4,7 @@ import { allowsObject } from "../../credentials/permissions.ts";
 import { S3Error } from "../../errors.ts";
 import type { Answer } from "../../http/connection/outgoing.ts";
 import { keyText, type Xml, xml } from "../../xml/write.ts";
-import { isoTime, xmlAnswer } from "../answers.ts";
+import { isoTime, longAnswer, PAGE_BYTES, xmlAnswer } from "../answers.ts";
 import { checksumType } from "../checksums.ts";
 import type { Operation, Request } from "../operation.ts";
 import { ownerXml } from "../owner.ts";
@@ -186,7 +186,7 @@ export const LIST_OPERATIONS: readonly Operation[] = [
     parameters: [...COMMON, "marker"],
     right: "list",
     scope: "some",
-    run: listV1,
+    run: (request) => longAnswer(request, PAGE_BYTES, () => listV1(request)),
   },
   {
     name: "ListObjectsV2",
@@ -196,7 +196,7 @@ export const LIST_OPERATIONS: readonly Operation[] = [
     parameters: [...COMMON, "continuation-token", "start-after", "fetch-owner"],
     right: "list",
     scope: "some",
-    run: listV2,
+    run: (request) => longAnswer(request, PAGE_BYTES, () => listV2(request)),
   },
   {
     name: "ListObjectVersions",
@@ -206,6 +206,6 @@ export const LIST_OPERATIONS: readonly Operation[] = [
     parameters: [...COMMON, "key-marker", "version-id-marker"],
     right: "list",
     scope: "some",
-    run: listVersions,
+    run: (request) => longAnswer(request, PAGE_BYTES, () => listVersions(request)),
   },
 ];

@@ -4,7 +4,7 @@ import { allowsObject } from "../../credentials/permissions.ts";
 import { S3Error } from "../../errors.ts";
 import type { Answer } from "../../http/connection/outgoing.ts";
 import { keyText, xml } from "../../xml/write.ts";
-import { isoTime, xmlAnswer } from "../answers.ts";
+import { isoTime, longAnswer, PAGE_BYTES, xmlAnswer } from "../answers.ts";
 import { checksumsXml } from "../checksums.ts";
 import { findUpload } from "../multipart/upload.ts";
 import type { Operation, Request } from "../operation.ts";
@@ -99,7 +99,7 @@ export const LIST_UPLOADS_OPERATIONS: readonly Operation[] = [
     ],
     right: "list",
     scope: "some",
-    run: listUploads,
+    run: (request) => longAnswer(request, PAGE_BYTES, () => listUploads(request)),
   },
   {
     name: "ListParts",
@@ -109,6 +109,6 @@ export const LIST_UPLOADS_OPERATIONS: readonly Operation[] = [
     parameters: ["max-parts", "part-number-marker", "encoding-type"],
     right: "list",
     scope: "object",
-    run: listParts,
+    run: (request) => longAnswer(request, PAGE_BYTES, () => listParts(request)),
   },
 ];

@@ -2,7 +2,7 @@ import type { StoredObject } from "../../catalog/records.ts";
 import { S3Error } from "../../errors.ts";
 import type { Answer } from "../../http/connection/outgoing.ts";
 import { type Xml, xml } from "../../xml/write.ts";
-import { httpTime, xmlAnswer } from "../answers.ts";
+import { httpTime, longAnswer, PAGE_BYTES, xmlAnswer } from "../answers.ts";
 import { checksumsAndTypeXml, checksumsXml } from "../checksums.ts";
 import { findObject } from "../find.ts";
 import type { Operation, Request } from "../operation.ts";
@@ -76,6 +76,6 @@ export const ATTRIBUTES_OPERATIONS: readonly Operation[] = [
     parameters: ["versionId"],
     right: "read",
     scope: "object",
-    run: getObjectAttributes,
+    run: (request) => longAnswer(request, PAGE_BYTES, () => getObjectAttributes(request)),
   },
 ];

@@ -5,7 +5,7 @@ import type { Answer } from "../../http/connection/outgoing.ts";
 import type { DeleteTarget } from "../../objects/objects.ts";
 import { type DeleteEntry, parseDelete, LONG_XML_MAX } from "../../xml/bodies.ts";
 import { keyText, type Xml, xml } from "../../xml/write.ts";
-import { emptyAnswer, xmlAnswer } from "../answers.ts";
+import { emptyAnswer, longAnswer, xmlAnswer } from "../answers.ts";
 import { readAll } from "../bodies.ts";
 import { deleteCondition } from "../conditions.ts";
 import { checkVersion } from "../find.ts";
@@ -44,13 +44,15 @@ async function deleteObjects(request: Request): Promise<Answer> {
   if (outcomes.length !== allowed.length) {
     throw new Error(`${outcomes.length} outcomes of ${allowed.length} deletions`);
   }
-  let next = 0;
-  const results = entries.map((entry, index): Xml => {
-    const outcome = refusals[index] ?? outcomes[next++];
-    if (outcome instanceof Error) return errorXml(entry, shownError(request, outcome));
-    return isQuiet ? xml`` : xml`<Deleted>${entryXml(entry)}</Deleted>`;
+  return longAnswer(request, 3 * body.length, () => {
+    let next = 0;
+    const results = entries.map((entry, index): Xml => {
+      const outcome = refusals[index] ?? outcomes[next++];
+      if (outcome instanceof Error) return errorXml(entry, shownError(request, outcome));
+      return isQuiet ? xml`` : xml`<Deleted>${entryXml(entry)}</Deleted>`;
+    });
+    return xmlAnswer("DeleteResult", xml`${results}`);
   });
-  return xmlAnswer("DeleteResult", xml`${results}`);
 }
 
 function refusal(

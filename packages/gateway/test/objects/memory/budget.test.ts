@@ -131,3 +131,52 @@ test("of those that wait, most that have had no share go before those that have"
   // One in four is for those that go on, so that they get on as well.
   expect(order).toEqual(["new 1", "new 2", "new 3", "old 1", "new 4", "old 2", "old 3"]);
 });
+
+test("an owner has at most half, or one share, and waits only for itself", async () => {
+  const budget = createBudget(100);
+  const large = await budget.acquire(need(60), { owner: "a" });
+  const order: string[] = [];
+  const wait = async (owner: string): Promise<Share> => {
+    const share = await budget.acquire(need(20), { owner });
+    order.push(owner);
+    return share;
+  };
+  const own = wait("a");
+  const others = [await wait("b"), await wait("c")];
+  expect([order, budget.used(), budget.waiting()]).toEqual([["b", "c"], 100, 1]);
+  // What others give back is not for it.
+  for (const share of others) share.release();
+  await soon(1);
+  expect(budget.waiting()).toBe(1);
+  large.release();
+  (await own).release();
+  expect([order, budget.used()]).toEqual([["b", "c", "a"], 0]);
+});
+
+test("shares are taken back from the owner that waits for itself", async () => {
+  const budget = createBudget(100, { slice: 30, stall: 20 });
+  const other = await budget.acquire(need(40), { owner: "b" });
+  const own = await budget.acquire(need(50), { owner: "a" });
+  const waiting = budget.acquire(need(50), { owner: "a" });
+  while (!own.isOver()) await soon(5);
+  await soon(60);
+  expect(other.isOver()).toBe(false);
+  own.release();
+  expect((await waiting).bytes).toBe(50);
+});
+
+test("a share that needs less lets others in, and one that needs more delays them", async () => {
+  const budget = createBudget(100);
+  const share = await budget.acquire(need(90));
+  const small = budget.acquire(need(40));
+  share.resize(50);
+  (await small).release();
+  share.resize(120);
+  expect(budget.used()).toBe(120);
+  const late = budget.acquire(need(10));
+  await soon(1);
+  expect(budget.waiting()).toBe(1);
+  share.release();
+  share.resize(50);
+  expect([(await late).bytes, budget.used()]).toEqual([10, 10]);
+});
