@@ -11,6 +11,13 @@ const GROUP_MIN = 3;
 /** Digits, with single spaces or hyphens, and maybe more of them. */
 const DIGIT_RUN = /\d[\d -]{11,}\d/gu;
 
+const HAS_DIGIT_RUN = new RegExp(DIGIT_RUN.source, "u");
+
+/** Whether a text may have a card number. Most have none. */
+export function mayHaveCardNumber(text: string, isCut: boolean): boolean {
+  return isCut || HAS_DIGIT_RUN.test(text);
+}
+
 /** Of a card number that was cut, the first six digits name the bank; more of them are secret. */
 const PARTIAL_RUN = /(?:\d[ -]?){7,}$/u;
 

@@ -24,6 +24,11 @@ const ENCODED = /%[\da-f]{2}/iu;
 /** Beside `%XX`, only a space in a card number matters. */
 const ENCODED_OR_PLUS = /%[\da-f]{2}|\d\+\d/iu;
 
+/** Whether a text may have secrets only in its decoded form. */
+export function isEncoded(text: string): boolean {
+  return ENCODED_OR_PLUS.test(text);
+}
+
 /** How many times a part may be encoded; what is encoded more often is masked. */
 const DECODED_MAX = 4;
 
@@ -40,7 +45,6 @@ export function* encodedSpans(
   redact: (text: string, isCut: boolean) => Work<string>,
 ): Work<Span[]> {
   const spans: Span[] = [];
-  if (!ENCODED_OR_PLUS.test(text)) return spans;
   for (const { 0: part, index } of text.matchAll(PARTS)) {
     if (!ENCODED_OR_PLUS.test(part)) continue;
     const end = index + part.length;

@@ -1,9 +1,9 @@
 import type { Work } from "../contract.ts";
 import type { RuleSet } from "../rules/rule-set.ts";
 import { MASK } from "../rules/actions.ts";
-import { cardNumberSpans } from "./card-numbers.ts";
+import { cardNumberSpans, mayHaveCardNumber } from "./card-numbers.ts";
 import { endsParameter, namedValueSpans } from "./named-values.ts";
-import { encodedSpans } from "./percent.ts";
+import { encodedSpans, isEncoded } from "./percent.ts";
 import { replaceSpans, type Span } from "./spans.ts";
 import { TOKEN_STARTS, webTokenSpans } from "./web-tokens.ts";
 
@@ -50,9 +50,10 @@ export function* redactText(
   if (userinfo) userinfoSpans(text, isCut, isDecoded, spans);
   yield* namedValueSpans(text, isCut, isDecoded, rules, spans);
   if (jwts) webTokenSpans(text, isCut, spans);
-  if (cardNumbers) yield* cardNumberSpans(text, isCut, spans);
+  if (cardNumbers && mayHaveCardNumber(text, isCut)) yield* cardNumberSpans(text, isCut, spans);
   if (spans.length > SPANS_MAX) return MASK;
   const redacted = replaceSpans(text, spans);
+  if (!isEncoded(redacted)) return redacted;
   // Afterwards, because decoding may hide where a secret ends.
   const redactPart = (part: string, isPartCut: boolean): Work<string> =>
     redactText(part, isPartCut, rules, decodings + 1);
