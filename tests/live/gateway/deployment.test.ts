@@ -245,6 +245,19 @@ skipIfMissing(haproxy === null ? ["haproxy"] : [])("packaging/gateway/haproxy.cf
       expect(line).not.toContain("203.0.113.9");
     });
 
+    test("passes on as many headers as the gateways take", async () => {
+      const headers = Object.fromEntries(
+        Array.from({ length: 150 }, (_, index) => [`x-amz-meta-${index}`, "x".repeat(180)]),
+      );
+      for (const base of [gateways[0]!.endpoint, `http://127.0.0.1:${ports.balancer}`]) {
+        const response = await fetch(`${base}/shared/headers`, { headers });
+        expect([response.status, await response.text()]).toEqual([
+          403,
+          expect.stringContaining("<Code>AccessDenied</Code>"),
+        ]);
+      }
+    });
+
     test("loses no acknowledged object when a gateway is killed", async () => {
       const stored: string[] = [];
       let isOver = false;
