@@ -73,3 +73,24 @@ skipIfMissing(versitygw === undefined ? ["versitygw"] : [])("versitygw's test co
     expect(recorded.program).toBe(`versitygw ${version}`);
   });
 });
+
+test("the guide has the numbers of what versitygw's test command did", async () => {
+  const guide = await Bun.file(join(import.meta.dir, "../../../docs/gateway.md")).text();
+  const sum = (wanted: (reason: string) => boolean): number =>
+    Object.entries(recorded.fails).reduce(
+      (total, [reason, names]) => total + (wanted(reason) ? names.length : 0),
+      0,
+    );
+  const isMissing = (reason: string): boolean => reason.startsWith("not offered: ");
+  const hasOtherWords = (reason: string): boolean => reason.startsWith("other words ");
+  const [passed, failed] = [recorded.passes.length, sum(() => true)];
+  const [missing, words] = [sum(isMissing), sum(hasOtherWords)];
+  for (const text of [
+    `${recorded.program} has ${passed + failed} cases. ${passed} of them pass, and ${failed} fail:`,
+    `${missing} test what the gateway does not offer`,
+    `${words} expect other words for the same error`,
+    `${failed - missing - words} expect another behavior`,
+  ]) {
+    expect(guide).toContain(text);
+  }
+});
