@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import type { BodyExpectations } from "../body/plan.ts";
 import type { CheckedBody } from "../body/read-body.ts";
 import { S3Error } from "../errors.ts";
@@ -70,6 +71,8 @@ export async function readAll(
       at += piece.length;
       share?.idle();
     }
+    // It is parsed at once, which takes long: others have their turn between two.
+    if (share !== undefined) await setImmediate();
     return all;
   };
   try {
