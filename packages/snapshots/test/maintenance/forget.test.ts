@@ -138,6 +138,18 @@ describe("forget", () => {
     expect(chains[0]!.isClosed).toBe(true);
   });
 
+  test("a chain is closed at once, also for a machine whose time is a little behind", async () => {
+    const given = await testRepository();
+    await daily(given, "home", 1);
+    const repository = await given.open();
+    const { recipients } = given;
+    await changeSettings(repository, recipients, (settings, now) => close(settings, "home", now));
+    given.clock.now -= 1500;
+    const [newest] = await snapshotsOf(repository, "home");
+    await forget(repository, { snapshots: [newest!], recipients });
+    expect(await left(repository)).toEqual([]);
+  });
+
   test("a chain that closes later is not closed", async () => {
     const given = await testRepository();
     await daily(given, "home", 1);

@@ -118,7 +118,9 @@ interface Chain {
 }
 
 function chainsOf(repository: Repository, state: RepositoryState, now: number): Chain[] {
-  const settings = state.settings.head.settings;
+  const { settings, generation } = state.settings.head;
+  // Servers tell the time in whole seconds, so another machine may have closed a chain a little later than now.
+  const time = Math.max(now, generation);
   const isForgotten = forgottenOf(repository, state.heads, settings);
   const byName = new Map<string, FoundSnapshot[]>();
   const seen = new Set<string>();
@@ -133,7 +135,7 @@ function chainsOf(repository: Repository, state: RepositoryState, now: number): 
   return [...byName.entries()]
     .map(([name, snapshots]) => ({
       name,
-      isClosed: closedBehind(name, settings) <= now,
+      isClosed: closedBehind(name, settings) <= time,
       snapshots: snapshots.toSorted((a, b) => compareMarkers(a.marker, b.marker)),
     }))
     .toSorted((a, b) => (a.name < b.name ? -1 : 1));
