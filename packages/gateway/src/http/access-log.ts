@@ -30,7 +30,7 @@ export interface AccessRecord {
 /** Parameters of presigned URLs: who has them can send the request again. */
 const SECRET = /signature|credential|token|accesskeyid/u;
 /** Tokens of lists, which are not secret. */
-const PUBLIC = /^continuation-token=/u;
+const PUBLIC = /^continuation-token=[^=&?]*=*$/u;
 
 /** Characters of what anybody may send at any length. A key has up to 1,024 bytes, each three characters. */
 const SHOWN_MAX = 4096;

@@ -20,10 +20,13 @@ test("the log has no signature of a presigned URL", () => {
     "/b/k?X%2DAmz%2DSignature=%ZZSECRET",
     "/b/k%3FX-Amz-Expires=60&X-Amz-Signature=SECRET",
     "/b/k%3fX-Amz-Signature=SECRET",
+    "/b/k%3Fcontinuation-token=1?X-Amz-Signature=SECRET",
+    "/b/k?continuation-token%3Dx%26X-Amz-Signature%3DSECRET",
   ];
   for (const target of secrets) expect(redactTarget(target)).not.toContain("SECRET");
   expect(redactTarget(secrets[0]!)).toBe("/b/k?X-Amz-Signature=REDACTED&X-Amz-Expires=60");
-  const harmless = "/b/Signature=1?prefix=a%20b&x&continuation-token=k1&X-Amz-SignedHeaders=host";
+  const harmless =
+    "/b/Signature=1?prefix=a%20b&x&continuation-token=k1%2B%2F%3D%3D&X-Amz-SignedHeaders=host";
   expect(redactTarget(harmless)).toBe(harmless);
 });
 

@@ -21,7 +21,8 @@ export interface Share {
   busy(): void;
   /**
    * Counts what the call turned out to need. More than it asked for is counted as well, and only delays
-   * others.
+   * others. What the share was held for so far was not the client's doing: it is not over, and its time
+   * begins anew.
    */
   resize(bytes: number): void;
   /** Gives the memory back; further calls do nothing. */
@@ -46,7 +47,8 @@ export interface Waiting {
   readonly isAgain?: boolean | undefined;
   /**
    * Whose call it is. All shares of one owner are at most half of the budget, unless it has only one, so
-   * an owner that holds on to its memory stops only itself. By default nobody's, without that limit.
+   * an owner that holds on to its memory stops only itself. Its calls are in order. By default nobody's,
+   * without that limit.
    */
   readonly owner?: string | undefined;
 }
@@ -90,7 +92,7 @@ const AGAIN_EVERY = 4;
 interface Holder {
   bytes: number;
   readonly owner: string | undefined;
-  readonly since: number;
+  since: number;
   idleSince: number | undefined;
   over: boolean;
   hasStalled: boolean;
@@ -165,6 +167,8 @@ export function createBudget(bytes: number, times: BudgetTimes = TIMES): Budget 
         if (!holders.has(holder)) return;
         count(owner, needed - holder.bytes);
         holder.bytes = needed;
+        holder.since = performance.now();
+        holder.over = false;
         grantWaiting();
       },
       release() {
@@ -176,14 +180,28 @@ export function createBudget(bytes: number, times: BudgetTimes = TIMES): Budget 
   };
 
   /**
+   * Tells, of each waiter in turn, whether it waits only for its own owner, which has its half, or has a
+   * call that came before and waits for that.
+   */
+  const waitingForItself = (): ((waiter: Waiter) => boolean) => {
+    const owners = new Set<string>();
+    return ({ owner, least }) => {
+      if (owner === undefined || (!owners.has(owner) && mayHave(owner, least))) return false;
+      owners.add(owner);
+      return true;
+    };
+  };
+
+  /**
    * The one that is next. Those that wait for their first share, and those that go on, are in order. Those
-   * whose owner has its half already are passed over.
+   * that wait only for their own owner are passed over.
    */
   const nextWaiter = (): Waiter | undefined => {
     const isAgain = granted % AGAIN_EVERY === AGAIN_EVERY - 1;
+    const waitsForItself = waitingForItself();
     let first: Waiter | undefined;
     for (const waiter of waiters) {
-      if (!mayHave(waiter.owner, waiter.least)) continue;
+      if (waitsForItself(waiter)) continue;
       if (waiter.isAgain === isAgain) return waiter;
       first ??= waiter;
     }
@@ -204,12 +222,13 @@ export function createBudget(bytes: number, times: BudgetTimes = TIMES): Budget 
     }
   };
 
-  /** Takes shares back, from their own owner for those whose owner has its half. */
+  /** Takes shares back, from their own owner for those that wait only for it. */
   const preempt = (): void => {
     const needs = new Map<string | undefined, number>();
-    for (const { owner, least } of waiters) {
-      const from = mayHave(owner, least) ? undefined : owner;
-      needs.set(from, (needs.get(from) ?? 0) + least);
+    const waitsForItself = waitingForItself();
+    for (const waiter of waiters) {
+      const from = waitsForItself(waiter) ? waiter.owner : undefined;
+      needs.set(from, (needs.get(from) ?? 0) + waiter.least);
     }
     for (const [from, needed] of needs) {
       const all = [...holders];

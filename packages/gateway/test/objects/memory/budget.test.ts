@@ -180,3 +180,37 @@ test("a share that needs less lets others in, and one that needs more delays the
   share.resize(50);
   expect([(await late).bytes, budget.used()]).toEqual([10, 10]);
 });
+
+test("small calls of an owner do not go before a large one of the same owner that came first", async () => {
+  const budget = createBudget(100);
+  let share = await budget.acquire(need(20), { owner: "a" });
+  const order: string[] = [];
+  const large = budget.acquire(need(60), { owner: "a" }).then((granted) => {
+    order.push("large");
+    return granted;
+  });
+  const small = budget.acquire(need(20), { owner: "a" }).then((granted) => {
+    order.push("small");
+    return granted;
+  });
+  const other = await budget.acquire(need(20), { owner: "b" });
+  share.release();
+  share = await large;
+  expect(order).toEqual(["large"]);
+  other.release();
+  share.release();
+  (await small).release();
+  expect([order, budget.used()]).toEqual([["large", "small"], 0]);
+});
+
+test("the time of a share begins when it is known what it needs", async () => {
+  const budget = createBudget(100, { slice: 30, stall: 20 });
+  const share = await budget.acquire(need(100));
+  const waiting = budget.acquire(need(50));
+  while (!share.isOver()) await soon(5);
+  share.resize(80);
+  expect(share.isOver()).toBe(false);
+  while (!share.isOver()) await soon(5);
+  share.release();
+  (await waiting).release();
+});
