@@ -7,12 +7,14 @@ import type { Capture } from "./capture.ts";
  * ahead, and errors and cancels pass in both directions. It is a byte stream if the original is.
  *
  * @param over called when it has ended, been cancelled or failed
+ * @param owner stays in memory as long as the stream
  */
 export function copiedStream(
   original: ReadableStream<unknown>,
   copy: BodyCopy,
   capture: Capture,
   over: (ended?: "aborted" | "error") => void,
+  owner?: object,
 ): ReadableStream<Uint8Array<ArrayBuffer>> {
   let reader: ReadableStreamDefaultReader<unknown> | undefined;
   let cancelled = false;
@@ -47,7 +49,8 @@ export function copiedStream(
     await (reader ?? original).cancel(reason);
   };
   const isBytes = isByteStream(original);
-  const source = { pull, cancel, ...(isBytes ? { type: "bytes" } : {}) };
+  // A stream refers to its source, whose methods it calls.
+  const source = { pull, cancel, owner, ...(isBytes ? { type: "bytes" } : {}) };
   return new ReadableStream(source as UnderlyingSource, { highWaterMark: 0 });
 }
 

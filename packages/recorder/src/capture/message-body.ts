@@ -26,7 +26,8 @@ export function shadowMessageBody(
   copy.unseen = true;
   let reads = false;
   const handOver = bun === undefined ? shadowStream(message, copy, capture, over) : callAtOnce;
-  if (bun !== undefined && message instanceof Response) {
+  // The global classes may have been replaced.
+  if (bun !== undefined && "status" in message) {
     shadowGetter(message, "body", () => {
       setImmediate(() => {
         if (!reads) over();
@@ -105,7 +106,7 @@ function shadowStream(
     original = inherited(message, "body") as ReadableStream | null;
     // A stream in use cannot be read beside.
     if (original === null || original.locked) return original;
-    given = copiedStream(original, copy, capture, over);
+    given = copiedStream(original, copy, capture, over, message);
     return given;
   });
   const clone = message.clone as () => Request | Response;

@@ -5,7 +5,7 @@ import { isOwnWork } from "../own-work.ts";
 import { copiedStream, isUsed } from "./copied-stream.ts";
 import { shadowMessageBody } from "./message-body.ts";
 import { bun } from "../runtime.ts";
-import { headersOf, responseOf } from "./web.ts";
+import { headersOf, isThenable, responseOf } from "./web.ts";
 
 /** `fetch`, or a function that works the same way. */
 export type FetchFunction = (
@@ -43,7 +43,7 @@ export function recordFetch<Fetch extends FetchFunction>(fetch: Fetch, capture: 
       return response;
     };
     // Functions that take its place in tests may answer at once.
-    if (!(answer instanceof Promise)) return passOn(answer);
+    if (!isThenable(answer)) return passOn(answer);
     return answer.then(passOn, (error: unknown) => {
       capture.finish(exchange, "error");
       throw error;
@@ -165,9 +165,20 @@ function recordResponse(
   exchange.responseBody = copy;
   copy.unseen = true;
   // The methods of another class are not known.
-  if (Object.getPrototypeOf(response) !== Response.prototype) return false;
+  if (!isPlain(response)) return false;
   shadowMessageBody(response, copy, capture, (ended) => capture.finish(exchange, ended));
   return true;
+}
+
+/**
+ * Whether its class is that of the runtime. `@hono/node-server` replaces the global one by a class
+ * whose prototype inherits from it, and `fetch` still answers with what it was.
+ */
+function isPlain(response: Response): boolean {
+  const prototype = Object.getPrototypeOf(response) as object | null;
+  if (prototype === Response.prototype) return true;
+  if (prototype === null || prototype === Object.prototype) return false;
+  return Object.prototype.isPrototypeOf.call(prototype, Response.prototype);
 }
 
 function hasBody(method: string, status: number, headers: readonly Header[]): boolean {

@@ -27,7 +27,7 @@ export function recordHandler<Rest extends unknown[], Answer>(
       capture.finish(exchange, "error");
       throw error;
     }
-    if (!(answer instanceof Promise)) return passOn(answer);
+    if (!isThenable(answer)) return passOn(answer);
     return answer.then(passOn, (error: unknown) => {
       capture.finish(exchange, "error");
       throw error;
@@ -98,6 +98,11 @@ function recordAnswer(
   // When it was sent, because Bun adds to the headers of a file once somebody asks for them.
   setImmediate(() => capture.finish(exchange));
   return answer;
+}
+
+/** Whether it is a promise, also one of another realm, which is no instance of `Promise` here. */
+export function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return typeof (value as Partial<PromiseLike<unknown>> | null | undefined)?.then === "function";
 }
 
 export function responseOf({ headers, status, statusText }: Response): CapturedResponse {

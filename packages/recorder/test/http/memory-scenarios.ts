@@ -124,6 +124,30 @@ export const memoryScenarios: readonly Scenario[] = [
     },
   },
   {
+    name: "a response stays in memory as long as its stream is being read",
+    async run() {
+      const { capture, queued } = queuedCapture();
+      const fetch = recordFetch<FetchFunction>(async () => new Response("x"), capture);
+      const refs: WeakRef<object>[] = [];
+      const call = async (): Promise<ReadableStreamDefaultReader> => {
+        const response = await fetch("http://a/");
+        refs.push(new WeakRef(response));
+        return response.body!.getReader();
+      };
+      const readers: ReadableStreamDefaultReader[] = [];
+      for (let i = 0; i < COUNT; i++) readers.push(await call());
+      for (let i = 0; i < 10; i++) {
+        await new Promise((resolve) => setTimeout(resolve, 10));
+        collect();
+      }
+      for (const reader of readers) while (!(await reader.read()).done);
+      readers.length = 0;
+      assert.equal(queued.length, COUNT);
+      for (const { ended } of queued) assert.equal(ended, undefined);
+      await expectCollected(refs);
+    },
+  },
+  {
     name: "items that are done do not stay in memory while the queue is not empty",
     async run() {
       const refs: WeakRef<object>[] = [];

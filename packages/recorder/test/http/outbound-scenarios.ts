@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
+import { runInNewContext } from "node:vm";
 import type { FetchFunction } from "../../src/capture/outbound.ts";
 import type { Exchange, RecordedBody } from "../../src/record/exchange.ts";
 import { newArchive } from "../support/archive.ts";
+import { until } from "../support/until.ts";
 import { expectNothingHeld } from "./leak-scenarios.ts";
 import { type Listener, type Scenario, withServer } from "./raw.ts";
 
@@ -253,6 +255,54 @@ export const outboundScenarios: readonly Scenario[] = [
         return Buffer.from(value!).toString();
       };
       assert.equal(await read(archive.recorder.fetch(answer)), await read(answer));
+    },
+  },
+  {
+    name: "fetch: the global class of responses was replaced by one that inherits from it",
+    async run() {
+      await using archive = newArchive();
+      const { Response: Original } = globalThis;
+      const Plain = function Plain() {};
+      Object.setPrototypeOf(Plain.prototype, Original.prototype);
+      class Other extends Original {}
+      const fetch = archive.recorder.fetch(async (url: unknown) =>
+        url === "http://a/other"
+          ? new Other("[8]", { headers: JSON_TYPE })
+          : new Original("[8]", { headers: JSON_TYPE }),
+      );
+      globalThis.Response = Plain as unknown as typeof Response;
+      try {
+        for (const path of ["", "other"]) {
+          const response = await fetch(`http://a/${path}`);
+          assert.equal(Buffer.from(await response.arrayBuffer()).toString(), "[8]");
+        }
+      } finally {
+        globalThis.Response = Original;
+      }
+      const bodies = (await archive.exchanges()).map(({ response }) => response?.body);
+      assert.deepEqual(
+        bodies.map((body) => body?.text ?? body?.why),
+        ["[8]", "unseen"],
+      );
+    },
+  },
+  {
+    name: "fetch: a promise of another realm",
+    async run() {
+      await using archive = newArchive();
+      const promised = runInNewContext("(value) => Promise.resolve(value)") as (
+        value: Response,
+      ) => Promise<Response>;
+      const answer = (): Promise<Response> => promised(Response.json([9]));
+      const fetch = archive.recorder.fetch<FetchFunction>(answer);
+      assert.deepEqual(await (await fetch("http://a/")).json(), [9]);
+      const handle = archive.recorder.handler(answer);
+      const handled = handle(new Request("http://a/"));
+      assert.deepEqual(await (await handled).json(), [9]);
+      await until(() => archive.recorder.stats().open === 0);
+      for (const { response } of await archive.exchanges()) {
+        assert.deepEqual([response?.status, response?.body?.text], [200, "[9]"]);
+      }
     },
   },
   {
