@@ -240,6 +240,13 @@ describe("text", () => {
       ["password:\r\n\r\n  hunter 2\r\nb", "password:\r\n\r\n  ***\r\nb"],
       ["see 'token' =\t\n'hunter2'\nb", "see 'token' =\t\n***\nb"],
       ["token: |\n  hunter2\nb", "token: ***\n  ***\nb"],
+      ["a: 1\n**pin**:\n1234\nb", "a: 1\n**pin**:\n***\nb"],
+      ["“pin”:\n1234\nb", "“pin”:\n***\nb"],
+      ["'pin'          =\n1234\nb", "'pin'          =\n***\nb"],
+      ["pin: |2\n  1234\nb", "pin: ***\n  ***\nb"],
+      ["pin: >2-\n  1234\nb", "pin: ***\n  ***\nb"],
+      ["pin: >+2\n  1234\nb", "pin: ***\n  ***\nb"],
+      ["user:pin:\n1234\nb", "user:pin:\n***\nb"],
       ["password:\ntoken:\nhunter2\nb", "password:\n***\n***\nb"],
       ["note:\nhello\n2 >\n1 -\n", "note:\nhello\n2 >\n1 -\n"],
       ["password:\n", "password:\n"],
@@ -248,6 +255,13 @@ describe("text", () => {
     }
     expect(text("password:\nhun", { cut: true })).toBe("password:\n***");
     expect(text('["password=\\nhunter2\\nb"]')).toBe('["password=\\n***\\nb"]');
+  });
+
+  test("loses values of names with a colon", () => {
+    for (const name of ["a:b:c:pin", "user:pin", "a.b:a.b:pin", "api:key", "password@host"]) {
+      expect(text(`${name}: 1234`)).toBe(`${name}: ***`);
+      expect(text(`${name}:\n1234`)).toBe(`${name}:\n***`);
+    }
   });
 
   test("keeps hashes of values that are one word", () => {

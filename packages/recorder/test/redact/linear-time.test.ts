@@ -81,6 +81,7 @@ const cases: readonly (readonly [name: string, redact: Redact, make: (n: number)
   ["digits and spaces", header, (n) => `${"4 ".repeat(n)}${" ".repeat(n)}x`],
   ["colons", plain, (n) => ":".repeat(n)],
   ["names in text", plain, (n) => "a:".repeat(n)],
+  ["names of two parts in text", plain, (n) => "a.b:".repeat(n)],
   ["lines", plain, (n) => "a\n".repeat(n)],
   ["names at the ends of lines", plain, (n) => `${"a".repeat(60)}:\n`.repeat(n / 16)],
   ["secret names at the ends of lines", plain, (n) => "token:\n\n".repeat(n)],
@@ -184,3 +185,10 @@ test.each(cases)(
   },
   60_000,
 );
+
+test("names between colons do not take long", () => {
+  const timeOfMany = (unit: string) => timeOfAll(plain, unit.repeat(65_536 / unit.length));
+  timeOfMany("name: v\n");
+  // Less than that, and twenty times that if each name went on beyond its colons.
+  expect(timeOfMany("a.b:")).toBeLessThan(5 * timeOfMany("name: v\n"));
+});

@@ -65,19 +65,20 @@ function* redactNamed(line: string, isWhole: boolean, rules: RuleSet): Work<stri
 /** What `hashedText` makes. */
 const HASHED = /^hash:[0-9a-f]{32}$/u;
 
-const NAME_MAX = 80;
+/** Characters at the end of a line where its value would be. */
+const TAIL = 20;
 
-/** A name that ends a line, also with what begins a block in YAML. */
-const NAME_AT_END =
-  /([\p{L}\p{N}][\p{L}\p{N}._-]{0,63})["']?[ \t]{0,4}[:=][ \t]{0,4}(?:[|>][+-]?)?$/u;
+/** What ends a line whose value is on the next, also with what begins a block in YAML. */
+const VALUE_BELOW = /[:=][ \t]{0,12}(?:[|>][+-]?[1-9]?[+-]?)?$/u;
 
 /** The rule for the name that ends a line, or `NOT_COVERED`. */
 function nameAtEnd(line: string, rules: RuleSet): number {
   const end = line.trimEnd();
   // Few lines end like this.
-  if (!":=|>+-".includes(end.at(-1) ?? " ")) return NOT_COVERED;
-  const name = NAME_AT_END.exec(end.slice(-NAME_MAX))?.[1];
-  return name === undefined ? NOT_COVERED : rules.parameter(name);
+  if (!":=|>+-123456789".includes(end.at(-1) ?? " ")) return NOT_COVERED;
+  const tail = Math.max(0, end.length - TAIL);
+  const mark = end.slice(tail).search(VALUE_BELOW);
+  return mark === -1 ? NOT_COVERED : rules.parameter(nameBefore(end, tail + mark));
 }
 
 /** A line that is a value; blanks around it stay. */

@@ -72,11 +72,23 @@ function applied(value: string, rank: number, rules: RuleSet): string {
   return rules.apply(rank, rules.keepsPart(rank) ? MASK : value) ?? MASK;
 }
 
-/** The name that ends before an offset, such as that of a colon; the empty string if there is none. */
+/**
+ * The name that ends before an offset, such as that of a colon; the empty string if there is none. It
+ * has one colon at most, as `user:email` does: otherwise each of many colons had a long name.
+ */
 export function nameBefore(text: string, offset: number): string {
   const end = endOfName(text, offset);
-  return text.slice(startOfName(text, end), end);
+  const first = Math.max(0, end - NAME_MAX);
+  let start = end;
+  for (let colons = 0; start > first; start--) {
+    const unit = text.charCodeAt(start - 1);
+    if (unit === COLON) colons += 1;
+    if (colons > 1 || !isNameUnit(unit)) break;
+  }
+  return text.slice(start, end);
 }
+
+const COLON = 0x3a;
 
 /** Skips blanks, and the quote of a name, which may be escaped. */
 function endOfName(text: string, mark: number): number {
