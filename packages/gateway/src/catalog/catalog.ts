@@ -275,6 +275,8 @@ export interface Put {
   readonly parts?: readonly Part[];
   /** Set if `contents` are roots of this other object (a copy): they are counted, and it must still be there. */
   readonly source?: StoredObject;
+  /** Set if the object was made of this version of its key, whose content it does not share: that must still be there. */
+  readonly replaces?: StoredObject | undefined;
   /** Set if `claim` gave out the seq. */
   readonly isClaimed?: boolean;
   /** Set if `beginWrite` or `claim` registered the write: it is committed only if it is still alive. */
@@ -297,7 +299,7 @@ export type Fate = "committed" | "replaced" | "running" | "failed" | "unknown";
  *   new seq, and delete the old root.
  * - `lost`: the claim was lost to another write (409 ConditionalRequestConflict).
  * - `expired`: the write was registered and is dead, because it showed no sign of life for too long.
- * - `source-changed`: the source of a copy was replaced or deleted meanwhile.
+ * - `source-changed`: the source of a copy, or what it was to replace, was replaced or deleted meanwhile.
  *
  * After any but the first two, the caller deletes its roots, before it answers.
  */

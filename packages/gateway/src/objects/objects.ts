@@ -58,6 +58,11 @@ export interface ReadOptions extends MemoryWait {
 /** A request to `putObject`. */
 export interface PutRequest extends ObjectTarget, MemoryWait {
   readonly body: IncomingBody;
+  /**
+   * The version of the object that the body is made of, if it is of the same key: it must still be there
+   * in the end, or a write that came between would be undone.
+   */
+  readonly replaces?: StoredObject | undefined;
 }
 
 /** A request to `putPart`. */
@@ -137,7 +142,7 @@ export interface Objects {
    * fails before anything is stored.
    *
    * @throws S3Error `PreconditionFailed`, `ConditionalRequestConflict`, `NoSuchKey` (If-Match without
-   *   an object), `NoSuchBucket`
+   *   an object, or `replaces` is gone), `NoSuchBucket`
    */
   putObject(request: PutRequest): Promise<StoredObject>;
 

@@ -146,12 +146,13 @@ export function* releaseClaim(
 
 export function* commitPut(dialect: Dialect, put: Put): Plan<Committed> {
   const { bucket, key, object, contents, parts = [], source, isClaimed = false, now } = put;
+  const madeOf = source ?? put.replaces;
   const reads = [
     selectWrite(dialect, object.seq),
-    ...(source === undefined ? [] : [selectVersion(source)]),
+    ...(madeOf === undefined ? [] : [selectVersion(madeOf)]),
   ];
   const { state, results } = yield* lockKey(dialect, bucket, key, { source, reads });
-  const [writes, sources] = results;
+  const [writes, versions] = results;
   const isAlive = put.isRegistered !== true || writes!.length > 0;
   const outcome = judge(state, object.seq, isClaimed, isAlive);
   if (outcome === "superseded") {
@@ -160,13 +161,13 @@ export function* commitPut(dialect: Dialect, put: Put): Plan<Committed> {
   }
   if (outcome !== "stored") return { outcome };
   if (state.object?.seq === object.seq) return { outcome, replaced: undefined };
-  if (sources?.length === 0) return { outcome: "source-changed" };
+  if (versions?.length === 0) return { outcome: "source-changed" };
   const owner = object.kind === "inline" ? undefined : object.seq;
   if (owner !== undefined) {
     yield* addContents(owner, contents, source !== undefined);
     if (parts.length > 0) yield* all(...insertParts(owner, parts));
   }
-  const changesItself = source !== undefined && isSameKey(source, put);
+  const changesItself = madeOf !== undefined && isSameKey(madeOf, put);
   const isConditional = isClaimed || changesItself;
   const placing = { bucket, key, object, owner, parts: parts.length, isConditional };
   yield* placeObject(placing, state, now);

@@ -18,7 +18,7 @@ export async function putObject(
   context: ObjectsContext,
   request: PutRequest,
 ): Promise<StoredObject> {
-  const { signal, memoryWaitMs } = request;
+  const { replaces, signal, memoryWaitMs } = request;
   return withWrite(context, targetOf(request), async (write, isClaimed) => {
     const body = await storeBody(context, request.body, {
       allowInline: true,
@@ -41,7 +41,7 @@ export async function putObject(
         object,
         content,
         write,
-        { contents, isClaimed },
+        { contents, replaces, isClaimed },
         () => body.discard(),
       );
     } finally {
@@ -80,7 +80,7 @@ export async function commitObject(
   object: UnsealedObject,
   content: Uint8Array,
   write: Write,
-  put: Pick<Put, "contents" | "parts" | "source" | "isClaimed">,
+  put: Pick<Put, "contents" | "parts" | "source" | "replaces" | "isClaimed">,
   discardContent: () => Promise<unknown> = async () => {},
 ): Promise<StoredObject> {
   const { catalog, now } = context;

@@ -57,6 +57,7 @@ async function copyObject(request: Request): Promise<Answer> {
       : objects.putObject({
           ...target,
           body: copiedBody(objects, source.opened, algorithm, { signal }),
+          replaces: isSame(request, source) ? object : undefined,
         });
   return slowAnswer(
     copying.then(({ etag, time, checksums }) =>

@@ -110,21 +110,24 @@ export function claimBehaviour(open: OpenFixture): void {
     }),
   );
 
-  test(
-    "a write with a lower number than a change of the tags has to take a new one",
-    using(open, async ({ catalog, bucket }) => {
-      const source = {
-        ...(await put(catalog, bucket, "key")),
-        bucket: bucket.id,
-        key: KEY,
-        parts: 0,
-      };
-      const early = await catalog.nextSeq();
-      const changed = inline(await catalog.nextSeq());
-      const tagged = await catalog.commitPut(putOf(bucket, "key", changed, { source }));
-      expect(tagged.outcome).toBe("stored");
-      expect((await catalog.commitPut(putOf(bucket, "key", inline(early)))).outcome).toBe("retry");
-    }),
+  test.each(["source", "replaces"])(
+    "a write with a lower number than a change of its own version (%s) has to take a new one",
+    (given) =>
+      using(open, async ({ catalog, bucket }) => {
+        const source = {
+          ...(await put(catalog, bucket, "key")),
+          bucket: bucket.id,
+          key: KEY,
+          parts: 0,
+        };
+        const early = await catalog.nextSeq();
+        const changed = inline(await catalog.nextSeq());
+        const tagged = await catalog.commitPut(putOf(bucket, "key", changed, { [given]: source }));
+        expect(tagged.outcome).toBe("stored");
+        expect((await catalog.commitPut(putOf(bucket, "key", inline(early)))).outcome).toBe(
+          "retry",
+        );
+      })(),
   );
 
   test(
