@@ -6,10 +6,13 @@ import { DELETE_OPERATIONS } from "../../src/operations/object/delete.ts";
 import type { Request } from "../../src/operations/operation.ts";
 
 /** Deletes the keys `a` and `b` of objects that answer so. */
-async function deleteTwo(outcomes: readonly (undefined | Error)[]) {
+async function deleteTwo(
+  outcomes: readonly (undefined | Error)[],
+  { documents = createBudget(1000), isDone = () => {}, space = "" } = {},
+) {
   const reported: unknown[] = [];
   const body = Buffer.from(
-    "<Delete><Object><Key>a</Key></Object><Object><Key>b</Key></Object></Delete>",
+    `<Delete><Object><Key>a</Key></Object>${space}<Object><Key>b</Key></Object></Delete>`,
   );
   const request = {
     bucket: async () => ({ id: 1, name: "b" }),
@@ -20,10 +23,15 @@ async function deleteTwo(outcomes: readonly (undefined | Error)[]) {
         yield body;
       })(),
     }),
-    documents: createBudget(1000),
+    documents,
     signal: new AbortController().signal,
     accessKey: { id: "A", secret: "", buckets: ["*"], prefixes: [], rights: ["write"] },
-    objects: { deleteObjects: async () => outcomes },
+    objects: {
+      deleteObjects: async () => {
+        isDone();
+        return outcomes;
+      },
+    },
     report: (error: unknown) => {
       reported.push(error);
       return s3ErrorOf(error);
@@ -32,7 +40,7 @@ async function deleteTwo(outcomes: readonly (undefined | Error)[]) {
   const operation = DELETE_OPERATIONS.find(({ name }) => name === "DeleteObjects")!;
   const answer = await operation.run(request as unknown as Request);
   if (typeof answer.body !== "string") throw new Error("the answer is no document");
-  return { text: answer.body, reported };
+  return { text: answer.body, reported, length: body.length };
 }
 
 test("an entry that failed inside is told to the log, and one that was refused is not", async () => {
@@ -48,4 +56,27 @@ test("an entry without an outcome is not reported as deleted", async () => {
   expect((await deleteTwo([undefined, undefined])).text).toContain("<Deleted><Key>b</Key>");
   const outcome = await deleteTwo([undefined]).catch((error: unknown) => error);
   expect(outcome).toEqual(new Error("1 outcomes of 2 deletions"));
+});
+
+test.each([
+  ["a long answer has its memory before anything is deleted", " ".repeat(10_000), 0],
+  ["a short answer needs no memory", "", 1],
+])("%s", async (_, space, doneWithout) => {
+  const documents = createBudget(1000);
+  const held = await documents.acquire({ least: 1000, most: 1000 });
+  let done = 0;
+  const isDone = (): void => void (done += 1);
+  const deleting = deleteTwo([undefined, undefined], { documents, isDone, space });
+  await Bun.sleep(10);
+  const before = [done, documents.waiting()];
+  held.release();
+  expect((await deleting).text).toContain("<Deleted><Key>b</Key>");
+  expect(before).toEqual([doneWithout, 1 - doneWithout]);
+  expect([done, documents.used()]).toEqual([1, 0]);
+});
+
+test("an answer is nine times as long as its request at most", async () => {
+  const failed = new S3Error("PreconditionFailed");
+  const { text, length } = await deleteTwo([failed, failed]);
+  expect(text.length).toBeLessThan(9 * length);
 });

@@ -6,7 +6,7 @@ import type { DeleteTarget } from "../../objects/objects.ts";
 import { type DeleteEntry, parseDelete, LONG_XML_MAX } from "../../xml/bodies.ts";
 import { keyText, type Xml, xml } from "../../xml/write.ts";
 import { emptyAnswer, longAnswer, xmlAnswer } from "../answers.ts";
-import { readAll } from "../bodies.ts";
+import { readAll, SHORT_DOCUMENT } from "../bodies.ts";
 import { deleteCondition } from "../conditions.ts";
 import { checkVersion } from "../find.ts";
 import { KEY_MAX } from "../keys.ts";
@@ -33,18 +33,18 @@ async function deleteObjects(request: Request): Promise<Answer> {
   const { isQuiet, entries } = parseDelete(body);
   const refusals = entries.map((entry) => refusal(request, entry));
   const allowed = entries.filter((_, index) => refusals[index] === undefined);
-  const outcomes =
-    allowed.length === 0
-      ? []
-      : await request.objects.deleteObjects(
-          bucket,
-          allowed.map((entry) => target(entry.key, conditionOf(entry))),
-        );
-  // An outcome too few would report that objects are deleted which are not.
-  if (outcomes.length !== allowed.length) {
-    throw new Error(`${outcomes.length} outcomes of ${allowed.length} deletions`);
-  }
-  return longAnswer(request, 3 * body.length, () => {
+  const run = async (): Promise<Answer> => {
+    const outcomes =
+      allowed.length === 0
+        ? []
+        : await request.objects.deleteObjects(
+            bucket,
+            allowed.map((entry) => target(entry.key, conditionOf(entry))),
+          );
+    // An outcome too few would report that objects are deleted which are not.
+    if (outcomes.length !== allowed.length) {
+      throw new Error(`${outcomes.length} outcomes of ${allowed.length} deletions`);
+    }
     let next = 0;
     const results = entries.map((entry, index): Xml => {
       const outcome = refusals[index] ?? outcomes[next++];
@@ -52,8 +52,17 @@ async function deleteObjects(request: Request): Promise<Answer> {
       return isQuiet ? xml`` : xml`<Deleted>${entryXml(entry)}</Deleted>`;
     });
     return xmlAnswer("DeleteResult", xml`${results}`);
-  });
+  };
+  // What was deleted has to be told: memory for that is there before.
+  const isShort = LONGER_AT_MOST * body.length <= SHORT_DOCUMENT;
+  return isShort ? run() : longAnswer(request, 3 * body.length, run);
 }
+
+/**
+ * How many times as long as its request an answer may be: the shortest entry, of 29 bytes, may become an
+ * error of 250, and a quotation mark six bytes.
+ */
+const LONGER_AT_MOST = 9;
 
 function refusal(
   { accessKey, bucketName }: Request,
