@@ -34,7 +34,8 @@ export async function removeUnusedLists(folder: string): Promise<void> {
 
 /**
  * Whether a connection to the database is open: only without one, its log can be ended. Unlike the number of a
- * process, locks also mean something where several containers share the folder.
+ * process, locks also mean something where several containers share the folder. What cannot be told, such as
+ * without file descriptors, may be in use.
  */
 function isInUse(file: string): boolean {
   let connection: Connection | undefined;
@@ -44,7 +45,7 @@ function isInUse(file: string): boolean {
     return false;
   } catch (error) {
     const { code } = error as { readonly code?: unknown };
-    return typeof code === "string" && code.startsWith("SQLITE_BUSY");
+    return typeof code !== "string" || !/^SQLITE_(?:NOTADB|CORRUPT)/u.test(code);
   } finally {
     connection?.close();
   }

@@ -1,7 +1,8 @@
 import { expect, test } from "bun:test";
-import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, rename, rm, rmdir, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { removeUnusedLists } from "../../src/snapshot/list-files.ts";
 
 const OPENER = join(import.meta.dir, "open-list.ts");
 
@@ -50,6 +51,25 @@ test("a list of a process that was killed is deleted by the next one, and no oth
     expect(left).toEqual(expect.arrayContaining([inUse!, "recipients.sqlite"]));
     for (const each of [first, third]) await each.end();
     expect(await readdir(folder)).toEqual(["recipients.sqlite"]);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+});
+
+test("a list that cannot be opened may be in use, and what is no list is deleted", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "idk-lists-"));
+  try {
+    const living = await start(folder);
+    const [name = ""] = await lists(folder);
+    const log = join(folder, `${name}-wal`);
+    await rename(log, `${log}-aside`);
+    await mkdir(log);
+    await writeFile(join(folder, `snapshot-${"0".repeat(36)}.sqlite`), "x".repeat(5000));
+    await removeUnusedLists(folder);
+    expect(await lists(folder)).toEqual([name]);
+    await rmdir(log);
+    await rename(`${log}-aside`, log);
+    await living.end();
   } finally {
     await rm(folder, { recursive: true });
   }
