@@ -7,7 +7,7 @@ import { s3Requests } from "../s3-requests.ts";
 import { expectWhole } from "./afterwards.ts";
 import { createContents } from "./contents.ts";
 import { createHistory, isUnknown } from "./history.ts";
-import { type Load, readAll, repeatCompletes, underLoad } from "./load.ts";
+import { newLoad, readAll, repeatCompletes, underLoad } from "./load.ts";
 import { violationOf } from "./checker/model.ts";
 import { createWorld } from "./world.ts";
 
@@ -36,18 +36,13 @@ skipIfMissing(await smallDiskMissing())("nothing is lost, and nothing is left, w
     expect((await requests.send("PUT", `/${BUCKET}`)).status).toBe(200);
     const history = createHistory();
     const contents = createContents();
-    const load: Load = {
+    const load = newLoad({
       requests,
       bucket: BUCKET,
       groups: ["x/", "y/", "z/"],
-      joint: [],
       history,
       contents,
-      faults: [],
-      unanswered: [],
-      isOver: false,
-      answered: 0,
-    };
+    });
     // A catalog is not filled by a few keys, so something else fills its disk.
     const ballast = join(disk.folder, "ballast");
     if (which === "catalog") await Bun.write(ballast, new Uint8Array((SMALL - 2) * 2 ** 20));

@@ -7,7 +7,7 @@ import { s3Requests } from "../s3-requests.ts";
 import { expectWhole } from "./afterwards.ts";
 import { createContents } from "./contents.ts";
 import { createHistory, isUnknown } from "./history.ts";
-import { type Load, readAll, repeatCompletes, underLoad } from "./load.ts";
+import { type Load, newLoad, readAll, repeatCompletes, underLoad } from "./load.ts";
 import { type Objects, violationOf } from "./checker/model.ts";
 import { createWorld, type World } from "./world.ts";
 
@@ -37,18 +37,14 @@ async function killOften(world: World, kills: number): Promise<void> {
   expect((await first.send("PUT", `/${BUCKET}`)).status).toBe(200);
   for (let round = 1; round <= kills; round += 1) {
     const history = createHistory();
-    const load: Load = {
+    const load = newLoad({
       requests: s3Requests(gateway),
       bucket: BUCKET,
       groups: [SHARED, `${round}/x/`, `${round}/y/`],
       joint: [`${round}/y/`],
       history,
       contents,
-      faults: [],
-      unanswered: [],
-      isOver: false,
-      answered: 0,
-    };
+    });
     await underLoad(CLIENTS, load, async () => {
       // Mostly in the middle of the load, sometimes right at its beginning.
       await Bun.sleep(Math.random() * (round % 6 === 0 ? 30 : 1200));

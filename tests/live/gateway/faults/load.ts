@@ -25,6 +25,14 @@ export interface Load {
   answered: number;
 }
 
+/** A load that has not begun. */
+export function newLoad(
+  given: Pick<Load, "requests" | "bucket" | "groups" | "history" | "contents"> &
+    Partial<Pick<Load, "joint">>,
+): Load {
+  return { joint: [], faults: [], unanswered: [], isOver: false, answered: 0, ...given };
+}
+
 /** A CompleteMultipartUpload. */
 export interface Complete {
   readonly key: string;

@@ -15,7 +15,7 @@ import { s3Requests } from "../s3-requests.ts";
 import { expectWhole } from "./afterwards.ts";
 import { createContents } from "./contents.ts";
 import { createHistory, isUnknown } from "./history.ts";
-import { type Load, readAll, repeatCompletes, underLoad } from "./load.ts";
+import { newLoad, readAll, repeatCompletes, underLoad } from "./load.ts";
 import { violationOf } from "./checker/model.ts";
 import { createWorld } from "./world.ts";
 
@@ -67,18 +67,13 @@ async function failUnderLoad(which: "store" | "catalog", faults: readonly Fault[
 
   const history = createHistory();
   const contents = createContents();
-  const load: Load = {
+  const load = newLoad({
     requests,
     bucket: BUCKET,
     groups: ["x/", "y/", "z/"],
-    joint: [],
     history,
     contents,
-    faults: [],
-    unanswered: [],
-    isOver: false,
-    answered: 0,
-  };
+  });
   const server: Server = which === "store" ? minio : postgres;
   const progress: number[] = [];
   await underLoad(CLIENTS, load, async () => {
