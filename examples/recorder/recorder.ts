@@ -1,6 +1,6 @@
 /**
- * The recorder of the servers in this folder. It holds public keys only: whoever takes over the
- * machine cannot read what was recorded.
+ * The recorder of the servers in this folder. It holds public keys only: someone who
+ * takes over the machine cannot read what was recorded.
  */
 import { createRecorder, type Recorder } from "@idk/recorder";
 import { filesystem } from "@idk/storage/filesystem";

@@ -119,7 +119,7 @@ export function addGatewayCommands(program: CommanderCommand, actionOf: ActionOf
     .summary("write the key that a write-only gateway needs")
     .description(
       "Write the key with which gateways authenticate what they store, for `idk serve s3 --write-only`. It follows " +
-        "from the first identity and decrypts nothing, but whoever has it can make objects that a rebuild accepts. " +
+        "from the first identity and decrypts nothing, but anyone who has it can make objects that a rebuild accepts. " +
         "The file names the recipient of the identity; a gateway needs this recipient among its own.",
     )
     .requiredOption("-o, --output <file>", "the new file")

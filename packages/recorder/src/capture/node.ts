@@ -61,7 +61,7 @@ function captureRequest(
   waiting.add(finish);
 }
 
-/** What ends the exchanges of a connection whose responses are not closed. */
+/** For each connection, what to call for each open exchange when it closes. */
 const waitingBySocket = new WeakMap<Socket, Set<() => void>>();
 
 /**

@@ -10,7 +10,7 @@ import { IN_FOLDERS, expectNames, fillCatalog, folderPageOf, pageOf } from "./ke
 import { BELOW, type Program, serve } from "./serving.ts";
 
 const STARTS = 5;
-/** Of each start: pages of keys, and pages of folders. */
+/** Pages of keys that are listed after each start, and as many pages of folders. */
 const LISTS = 40;
 /** Seconds. A page of folders is a seek for each of them: a scan of their keys would take over 100 ms. */
 const LIST_MOST = 0.005;

@@ -21,7 +21,7 @@ export interface Program {
   readonly script: string;
   /** For keys, and for what gateways write. */
   readonly folder: string;
-  /** Of all gateways, as text: a store belongs to one. */
+  /** The text of the identity of all gateways here: a store belongs to one identity. */
   readonly identity: string;
 }
 
