@@ -5,7 +5,7 @@ import { expect, test } from "bun:test";
 import { readArguments } from "../src/command/arguments.ts";
 import { readCompare } from "../src/command/compare-command.ts";
 import { readReports, withFigures } from "../src/report/figures.ts";
-import { HEAD, result, target } from "./report/fixtures.ts";
+import { HEAD, measurement, result, target } from "./report/fixtures.ts";
 import { suites } from "../src/suites.ts";
 
 const ROOT = join(import.meta.dir, "../../..");
@@ -93,4 +93,15 @@ test("misses of a far store say so", () => {
   const [, misses = ""] = withFigures(text, reports).split("<!-- figures:");
   const rows = misses.split("\n").filter((line) => line.startsWith("| put"));
   expect(rows.map((row) => row.split("|").at(-2)?.trim())).toEqual(["peers", "peers, 50 ms away"]);
+});
+
+test("a document may ask for the tables of times", () => {
+  const suites = [result("peers", { measurements: [measurement("put, restic", 2)] })];
+  const places = ["figures:misses", "figures:near", "measurements:near"];
+  const text = places.map((place) => `<!-- ${place} --><!-- figures:end -->`).join("");
+  const [figures, measured] = withFigures(text, new Map([["near", { ...HEAD, suites }]])).split(
+    "<!-- measurements:near -->",
+  );
+  expect(figures).not.toContain("put, restic");
+  expect(measured).toMatch(/\| put, restic .*2\.00 s/u);
 });

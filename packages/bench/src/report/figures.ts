@@ -1,7 +1,7 @@
 /** The figures of committed reports in docs/benchmarks.md, between its markers. */
 import { readFile, readdir } from "node:fs/promises";
 import { join, parse } from "node:path";
-import { targetGrid } from "./grid.ts";
+import { partsOf, targetGrid } from "./grid.ts";
 import { draw } from "./markdown.ts";
 import { describeRun, targetsOf } from "./outcome.ts";
 import { type Report, type Target, reportSchema } from "./report.ts";
@@ -20,16 +20,21 @@ export async function readReports(folder: string): Promise<ReadonlyMap<string, R
 
 /**
  * Replaces what stands between `<!-- figures:misses -->` or `<!-- figures:NAME -->` and the next
- * `<!-- figures:end -->`.
+ * `<!-- figures:end -->`, with targets. After `<!-- measurements:NAME -->`, which a document may leave out,
+ * come the tables of times, memory and counters.
  *
  * @throws Error if the document has no place for a report
  */
 export function withFigures(document: string, reports: ReadonlyMap<string, Report>): string {
   let text = document;
-  const figures = new Map([["misses", missesOf([...reports.values()])]]);
-  for (const [name, report] of reports) figures.set(name, figuresOf(report));
+  const figures = new Map([["figures:misses", missesOf([...reports.values()])]]);
+  for (const [name, report] of reports) {
+    figures.set(`figures:${name}`, figuresOf(report));
+    const measured = `measurements:${name}`;
+    if (text.includes(`<!-- ${measured} -->`)) figures.set(measured, measurementsOf(report));
+  }
   for (const [name, figure] of figures) {
-    const start = `<!-- figures:${name} -->`;
+    const start = `<!-- ${name} -->`;
     const from = text.indexOf(start);
     const to = text.indexOf("<!-- figures:end -->", from);
     if (from < 0 || to < 0) throw new Error(`the document has no ${start} … <!-- figures:end -->`);
@@ -61,6 +66,10 @@ function figuresOf(report: Report): string {
     status === "completed" ? [] : [`${suite} was ${status}: ${reason}.`],
   );
   return [about, ...notes, tableOf(targets)].join("\n\n");
+}
+
+function measurementsOf({ suites }: Report): string {
+  return suites.flatMap((suite) => partsOf(suite, true).grids.map(draw)).join("\n\n");
 }
 
 function tableOf(targets: readonly Target[]): string {

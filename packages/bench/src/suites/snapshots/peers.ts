@@ -145,7 +145,7 @@ function partsOf({ quick, seed, sizes, options }: SuiteContext): Readonly<Record
   const pruning: Part = {
     names: ["idk", "restic"],
     steps: ["prune"],
-    fill: (source) => makeFiles(source, count / 10, random),
+    fill: (source) => makeFiles(source, count, random),
     async measure(run, { backup, forget, prune }, source) {
       for (let snapshot = 0; snapshot < 30; snapshot++) {
         changeFiles(source, "scattered", random);
