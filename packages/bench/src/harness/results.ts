@@ -36,13 +36,12 @@ export function labelsFor(size: number): (series: string) => Labels {
 
 /**
  * @param samples in the order measured, 1 or more
- * @param random for the interval of the median
  * @param memory over time, of one of the samples
  */
 export function measurementOf(
   { name, table, series, x, bytesPerOperation }: Labels,
   samples: readonly Sample[],
-  random: Random,
+  random?: Random,
   memory: readonly MemoryPoint[] | undefined = samples.at(-1)?.memory,
 ): Measurement {
   const seconds = samples.map((sample) => sample.seconds);
@@ -69,7 +68,7 @@ export function measurementOf(
  *
  * @throws RangeError if they differ in the number of samples or have fewer than two
  */
-export function pairOf(name: string, base: Measurement, head: Measurement, random: Random): Pair {
+export function pairOf(name: string, base: Measurement, head: Measurement, random?: Random): Pair {
   const deltas = head.samples.map((seconds, i) => seconds - base.samples[i]!);
   if (deltas.length < 2 || base.samples.length !== deltas.length) {
     throw new RangeError(

@@ -82,7 +82,7 @@ export function sampledTarget(
   name: string,
   samples: readonly number[],
   bound: Bound,
-  how: { readonly unit: Unit; readonly kind: "cpu" | "wall"; readonly random: Random },
+  how: { readonly unit: Unit; readonly kind: "cpu" | "wall"; readonly random?: Random | undefined },
 ): Target {
   const { random, ...about } = how;
   if (samples.length === 0 || samples.some(Number.isNaN)) {
@@ -101,7 +101,7 @@ export function timeTarget(
   name: string,
   { samples }: Measurement,
   bound: Bound,
-  random: Random,
+  random?: Random,
 ): Target {
   return sampledTarget(name, samples, bound, { unit: "seconds", kind: "wall", random });
 }
@@ -126,7 +126,7 @@ export function ratioTarget(
   name: string,
   { of, to, kind = "wall" }: Ratio,
   bound: Bound,
-  random: Random,
+  random?: Random,
 ): Target {
   const columnsOf = (side: Ratio["of"]): Columns =>
     [side].flat().map(({ samples, cpuSamples = [] }) => (kind === "cpu" ? cpuSamples : samples));

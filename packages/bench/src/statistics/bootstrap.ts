@@ -1,12 +1,13 @@
 import { errorFunction, probit, quantileSorted, sampleWithReplacement } from "simple-statistics";
 import type { Interval } from "../report/report.ts";
-import type { Random } from "./random.ts";
+import { type Random, seededRandom } from "./random.ts";
 
 /** More samples add little precision, and resampling them takes minutes. */
 const SAMPLES_MOST = 1000;
 
 export interface BootstrapOptions {
-  readonly random: Random;
+  /** By default seeded alike for each interval, so that equal samples have equal intervals. */
+  readonly random?: Random | undefined;
   /** Number of resamples, by default 2000. */
   readonly resamples?: number | undefined;
   /** 0 to 1, by default 0.95. */
@@ -26,7 +27,7 @@ export interface BootstrapOptions {
 export function bootstrapInterval(
   samples: readonly number[],
   statistic: (values: readonly number[]) => number,
-  { random, resamples = 2000, confidence = 0.95 }: BootstrapOptions,
+  { random = seededRandom(1), resamples = 2000, confidence = 0.95 }: BootstrapOptions = {},
 ): Interval {
   const drawn = thinned(samples, SAMPLES_MOST);
   const statistics = new Float64Array(resamples);

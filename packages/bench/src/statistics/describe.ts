@@ -22,7 +22,7 @@ export function median(values: readonly number[]): number {
 }
 
 /** Order statistics of samples, and the 95 % interval of their median. */
-export function distributionOf(samples: readonly number[], random: Random): Distribution {
+export function distributionOf(samples: readonly number[], random?: Random): Distribution {
   const sorted = ascending(samples);
   const at = (p: number): number => quantileSorted(sorted, p);
   return {

@@ -1,6 +1,5 @@
 import { expect, test } from "bun:test";
 import { lookup, measurementOf } from "../../src/harness/results.ts";
-import { seededRandom } from "../../src/statistics/random.ts";
 import { missingPeers } from "../../src/suites/command/peer-programs.ts";
 import { targetsFor } from "../../src/suites/command/peers.ts";
 import { suites } from "../../src/suites.ts";
@@ -15,7 +14,6 @@ function missed(
   slowerGet: Partial<typeof get> = {},
   peakRss = 200 * MIB,
 ) {
-  const random = seededRandom(1);
   const measurements = Object.entries({
     put: { ...put, ...slower },
     get: { ...get, ...slowerGet },
@@ -23,10 +21,10 @@ function missed(
     Object.entries(table).map(([program, seconds]) => {
       const name = `${way} ${program}, 1 MiB`;
       const samples = Array.from({ length: 5 }, () => ({ seconds, peakRss }));
-      return measurementOf({ name, series: name }, samples, random);
+      return measurementOf({ name, series: name }, samples);
     }),
   );
-  return targetsFor(MIB, lookup(measurements), random)
+  return targetsFor(MIB, lookup(measurements))
     .filter(({ verdict }) => verdict !== "met")
     .map(({ name }) => name);
 }

@@ -19,7 +19,6 @@ import type { Findings } from "../../harness/results.ts";
 import { type Lane, sampleLanes } from "../../harness/sampling.ts";
 import { type Bound, ratioTarget, unlessBusy } from "../../harness/targets.ts";
 import { median } from "../../statistics/describe.ts";
-import { seededRandom } from "../../statistics/random.ts";
 import type { SuiteContext } from "../../suite.ts";
 import { commandOf } from "./programs.ts";
 
@@ -33,7 +32,7 @@ const BOUNDS: Readonly<Record<string, Bound>> = {
 };
 
 export async function coldStart(context: SuiteContext): Promise<Findings> {
-  const { quick, signal, seed, log } = context;
+  const { quick, signal, log } = context;
   const rounds = context.iterations ?? (quick ? 2 : 20);
   return withFolder(async (folder) => {
     const [file, blobs, fetched] = [
@@ -73,12 +72,11 @@ export async function coldStart(context: SuiteContext): Promise<Findings> {
       lane("idk stat", idk.stat(address, blobs), says("1024")),
       lane("put, from sources", sources.put(file, blobs), stored),
     ];
-    const random = seededRandom(seed);
-    const sampled = await sampleLanes(lanes, { rounds, signal, seed }, (of) =>
+    const sampled = await sampleLanes(lanes, { rounds, signal }, (of) =>
       Object.entries(BOUNDS).map(([name, bound]) => {
         const title = `${name}: time to that of ${ENGINE}`;
         const ratio = { of: of(name), to: of(ENGINE) };
-        return unlessBusy(ratioTarget(title, ratio, bound, random), median(loads) > BUSY);
+        return unlessBusy(ratioTarget(title, ratio, bound), median(loads) > BUSY);
       }),
     );
     const notes = [

@@ -24,7 +24,6 @@ import {
 import { type Findings, type Labels, labelsFor, together } from "../../harness/results.ts";
 import { type Sampled, sampleLanes } from "../../harness/sampling.ts";
 import { ratioTarget } from "../../harness/targets.ts";
-import { seededRandom } from "../../statistics/random.ts";
 import type { SuiteContext } from "../../suite.ts";
 import {
   type Contender,
@@ -54,7 +53,7 @@ export async function largeFiles(context: SuiteContext): Promise<Findings> {
 
 function measureSize(
   size: number,
-  { quick, iterations, signal, seed }: SuiteContext,
+  { quick, iterations, signal }: SuiteContext,
 ): Promise<Sampled> {
   return withLargeFile(size, async (file) => {
     const { folder, source, fetched } = file;
@@ -92,15 +91,14 @@ function measureSize(
         return laneOf(by, both, file, places);
       }),
     ];
-    const sampling = { rounds: iterations ?? (quick ? 1 : 5), warmups: 0, signal, seed };
-    const random = seededRandom(seed);
+    const sampling = { rounds: iterations ?? (quick ? 1 : 5), warmups: 0, signal };
     return sampleLanes(lanes, sampling, (of) =>
       WAYS.flatMap((way) =>
         judged.flatMap((by) => {
           const own = of(labels(`${way}, ${by.name}`).name);
           const sides = { of: own, to: of(labels(COPY).name) };
           const title = `${own.name}: time to that of cp and sha256sum`;
-          return [ratioTarget(title, sides, { most: TIMES_MOST }, random), peakTarget(own)];
+          return [ratioTarget(title, sides, { most: TIMES_MOST }), peakTarget(own)];
         }),
       ),
     );

@@ -11,7 +11,6 @@ import { type Findings, type Lookup, labelsFor, together } from "../../harness/r
 import { type Sampled, sampleLanes } from "../../harness/sampling.ts";
 import { ratioTarget } from "../../harness/targets.ts";
 import type { Measurement, Target } from "../../report/report.ts";
-import { type Random, seededRandom } from "../../statistics/random.ts";
 import type { SuiteContext } from "../../suite.ts";
 import { peersFrom } from "./peer-programs.ts";
 import { type Places, laneOf, peakTarget, withLargeFile } from "./programs.ts";
@@ -42,7 +41,7 @@ export async function peers(context: SuiteContext): Promise<Findings> {
 
 function measureSize(
   size: number,
-  { quick, iterations, signal, seed, env, log, store }: SuiteContext,
+  { quick, iterations, signal, env, log, store }: SuiteContext,
 ): Promise<Sampled> {
   if (store === undefined) throw new Error("peers needs an object store");
   return withLargeFile(size, async (file) => {
@@ -66,9 +65,8 @@ function measureSize(
       });
       const rounds = iterations ?? (quick ? 1 : 5);
       log(`${sizeName(size)}, ${rounds} rounds of ${all.length} programs`);
-      const random = seededRandom(seed);
-      const sampling = { rounds, warmups: quick ? 0 : 1, signal, seed };
-      return await sampleLanes(lanes, sampling, (of) => targetsFor(size, of, random));
+      const sampling = { rounds, warmups: quick ? 0 : 1, signal };
+      return await sampleLanes(lanes, sampling, (of) => targetsFor(size, of));
     } finally {
       await places.clear(below).catch(() => undefined);
     }
@@ -80,7 +78,7 @@ function nameOf(way: string, program: string, size: number): string {
 }
 
 /** idk relative to the programs that encrypt. */
-export function targetsFor(size: number, of: Lookup, random: Random): Target[] {
+export function targetsFor(size: number, of: Lookup): Target[] {
   const [put, get] = [of(nameOf("put", "idk", size)), of(nameOf("get", "idk", size))];
   const gets = PUTS.map((peer) => of(nameOf("get", peer.name, size)));
   const seconds = ({ distribution }: Measurement) => distribution.p50;
@@ -89,9 +87,9 @@ export function targetsFor(size: number, of: Lookup, random: Random): Target[] {
   return [
     ...PUTS.map(({ name: peer, ...bound }) => {
       const sides = { of: of(nameOf("put", peer, size)), to: put };
-      return ratioTarget(`${put.name}: speed relative to ${peer}`, sides, bound, random);
+      return ratioTarget(`${put.name}: speed relative to ${peer}`, sides, bound);
     }),
-    ratioTarget(relative, { of: fastest, to: get }, GET, random),
+    ratioTarget(relative, { of: fastest, to: get }, GET),
     ...[put, get].map(peakTarget),
   ];
 }

@@ -15,7 +15,6 @@ import type { Task } from "../../harness/sampling.ts";
 import { ratioTarget, sampledTarget } from "../../harness/targets.ts";
 import { bareS3 } from "../../object-store/bare-s3.ts";
 import { openBackend, withScratch } from "../../object-store/scratch.ts";
-import { seededRandom } from "../../statistics/random.ts";
 import type { ObjectStoreAccess, SuiteContext } from "../../suite.ts";
 import { type Passes, WAYS, passesOf, passesOfMany, randomContents, tasksOf } from "./passes.ts";
 
@@ -40,11 +39,10 @@ interface Job {
 }
 
 export async function manySmall(context: SuiteContext): Promise<Findings> {
-  const { quick, seed, signal, options, log } = context;
+  const { quick, signal, options, log } = context;
   const count = Number(options?.["count"] ?? (quick ? 200 : 500));
   const rounds = context.iterations ?? (quick ? 1 : 5);
-  const random = seededRandom(seed);
-  const how = { unit: "seconds", kind: "cpu", random } as const;
+  const how = { unit: "seconds", kind: "cpu" } as const;
   const sampled = await withScratch(context.store, "many-small", async (scratch) => {
     const identity = formatIdentity(await generateIdentity());
     const lanes = DESTINATIONS.map((destination): Lane => {
@@ -61,7 +59,7 @@ export async function manySmall(context: SuiteContext): Promise<Findings> {
           }),
       };
     });
-    return sampleLanes(lanes, { rounds, warmups: 0, signal, seed }, (of) =>
+    return sampleLanes(lanes, { rounds, warmups: 0, signal }, (of) =>
       WAYS.flatMap((way) => {
         const each = of(`${way}, folder, none`).cpuSamples!.map((seconds) => seconds / count);
         const cpu = `${way}, folder, none: CPU time of one`;
@@ -69,7 +67,7 @@ export async function manySmall(context: SuiteContext): Promise<Findings> {
         const ratio = { of: of(`${way}, bare requests`), to: of(`${way}, object store`) };
         return [
           sampledTarget(cpu, each, { most: CPU_MOST[way] }, how),
-          ratioTarget(share, ratio, SHARE[way], random),
+          ratioTarget(share, ratio, SHARE[way]),
         ];
       }),
     );

@@ -21,7 +21,6 @@ import { type Bound, ratioTarget, sampledTarget, timeTarget } from "../../harnes
 import { bareS3 } from "../../object-store/bare-s3.ts";
 import { openBackend, withScratch } from "../../object-store/scratch.ts";
 import type { Target } from "../../report/report.ts";
-import { type Random, seededRandom } from "../../statistics/random.ts";
 import type { ObjectStoreAccess, SuiteContext } from "../../suite.ts";
 import { inFlightTarget } from "./in-flight.ts";
 import { type Parts, measureParts, partsMeter } from "./parts.ts";
@@ -218,7 +217,7 @@ async function measureSize(
   direction: Direction,
   setting: Setting,
   backend: Backend,
-  { quick, iterations, signal, seed, log }: SuiteContext,
+  { quick, iterations, signal, log }: SuiteContext,
 ): Promise<Findings> {
   const { content, labels, open } = setting;
   const size = content.bytes.length;
@@ -231,16 +230,15 @@ async function measureSize(
     { ...labels("secretbox"), run: bounds[direction.way === "put" ? "seal" : "open"] },
     { ...labels("SHA-256"), run: bounds.hash },
   ];
-  const random = seededRandom(seed);
-  const sampled = await sampleInterleaved(tasks, { rounds, signal, seed }, (of) =>
-    targetsFor(direction, size, of, random),
+  const sampled = await sampleInterleaved(tasks, { rounds, signal }, (of) =>
+    targetsFor(direction, size, of),
   );
   log(`${name}, in parts`);
   const meter = partsMeter(await loadNaCl(), backend);
   await using metered = open({ backend: meter.backend, nacl: meter.naCl });
   const task = tasksOf(passesOfStore(metered), [content], { who: "parts" })[direction.way];
   await task.prepare?.();
-  const few = { rounds: Math.min(rounds, PARTS_ROUNDS), signal, seed };
+  const few = { rounds: Math.min(rounds, PARTS_ROUNDS), signal };
   const parts = await measureParts(size, direction.parts, meter, task, few);
   const of = lookup(sampled.measurements);
   const [first, again] = [`first get ${name}`, `get ${name}`];
@@ -249,7 +247,7 @@ async function measureSize(
     measurements: [...sampled.measurements, ...parts],
     pairs:
       direction.way === "get" && rounds > 1
-        ? [pairOf(`${name}: read again by the same store`, of(first), of(again), random)]
+        ? [pairOf(`${name}: read again by the same store`, of(first), of(again))]
         : [],
   };
 }
@@ -258,7 +256,6 @@ function targetsFor(
   { way, seconds, share, bare: bareSeries, names }: Direction,
   size: number,
   of: Lookup,
-  random: Random,
 ): Target[] {
   const name = sizeName(size);
   const found = (series: string) => of(`${series} ${name}`);
@@ -267,18 +264,18 @@ function targetsFor(
   const [slowest, times] = [seconds.get(size), TIMES.get(size)];
   const targets: Target[] = [];
   if (slowest !== undefined) {
-    targets.push(timeTarget(`${name} ${names.seconds}`, own, { most: slowest }, random));
+    targets.push(timeTarget(`${name} ${names.seconds}`, own, { most: slowest }));
   }
   if (times !== undefined) {
     const ratio = { of: own, to: bound };
-    targets.push(ratioTarget(`${name}: ${names.times}`, ratio, times, random));
+    targets.push(ratioTarget(`${name}: ${names.times}`, ratio, times));
   }
   if (size > ONE_BLOB) {
-    targets.push(ratioTarget(`${name}: ${names.share}`, { of: bare, to: own }, share, random));
+    targets.push(ratioTarget(`${name}: ${names.share}`, { of: bare, to: own }, share));
   }
   if (way === "get") {
     const added = found("first get").samples.map((whole, round) => whole - own.samples[round]!);
-    const how = { unit: "seconds", kind: "wall", random } as const;
+    const how = { unit: "seconds", kind: "wall" } as const;
     targets.push(sampledTarget(`${name}: what a first get adds`, added, { most: OPENING }, how));
   }
   return targets;

@@ -145,9 +145,9 @@ async function measureSize(
     SIDES.map((side) => labelsOf(direction, side)),
   );
   const rounds = iterations ?? (quick ? 3 : PAIRS);
-  const how = { unit: "seconds", kind: "wall", random } as const;
+  const how = { unit: "seconds", kind: "wall" } as const;
   try {
-    const sampled = await sampleLanes([{ labels, sample }], { rounds, signal, seed }, (of) =>
+    const sampled = await sampleLanes([{ labels, sample }], { rounds, signal }, (of) =>
       directions.map(([direction]) => {
         const [base, head] = SIDES.map((side) => of(labelsOf(direction, side).name).samples);
         const beyond = head!.map((seconds, i) => seconds - TIMES * base![i]!);
@@ -160,7 +160,7 @@ async function measureSize(
     const pairs = directions.map(([direction]) => {
       const [base, head] = SIDES.map((side) => of(labelsOf(direction, side).name));
       const name = `${direction} ${sizeName(size)}: ${ways.head} to ${ways.base}`;
-      return pairOf(name, base!, head!, random);
+      return pairOf(name, base!, head!);
     });
     return { ...sampled, pairs };
   } finally {

@@ -24,7 +24,6 @@ import { type Scratch, openBackend, withScratch } from "../../object-store/scrat
 import type { Target } from "../../report/report.ts";
 import { formatRate, formatTime } from "../../report/units.ts";
 import { median } from "../../statistics/describe.ts";
-import { seededRandom } from "../../statistics/random.ts";
 import type { SuiteContext } from "../../suite.ts";
 import { inFlightTarget } from "./in-flight.ts";
 import { IN_FLIGHT, passesOfStreams } from "./passes.ts";
@@ -199,13 +198,12 @@ async function measure(
   });
   const bare = laneOf("bare ", () => run(true, { ways: WAYS }));
   const lanes = compared ? [store, bare] : [store];
-  const random = seededRandom(seed);
-  const findings = await sampleLanes(lanes, { rounds, warmups: 0, signal, seed }, (of) => {
+  const findings = await sampleLanes(lanes, { rounds, warmups: 0, signal }, (of) => {
     if (!compared) return [];
     return WAYS.map((way) => {
       const title = `${way} ${name}: rate to that of bare requests`;
       const ratio = { of: of(`bare ${way} ${name}`), to: of(`${way} ${name}`) };
-      return unlessBusy(ratioTarget(title, ratio, SHARE[way], random), median(loads) > BUSY);
+      return unlessBusy(ratioTarget(title, ratio, SHARE[way]), median(loads) > BUSY);
     });
   });
   return { ...plan, samples, findings };

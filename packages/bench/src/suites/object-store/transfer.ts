@@ -17,7 +17,6 @@ import { type Sampled, type Task, sampleInterleaved } from "../../harness/sampli
 import { ratioTarget } from "../../harness/targets.ts";
 import { bareS3 } from "../../object-store/bare-s3.ts";
 import { openBackend, withScratch } from "../../object-store/scratch.ts";
-import { seededRandom } from "../../statistics/random.ts";
 import type { ObjectStoreAccess, SuiteContext } from "../../suite.ts";
 import {
   type Client,
@@ -44,17 +43,17 @@ const BACKEND = "backend";
 /** The least rate of the backend, to that of each other client. */
 const LEAST = { "bare requests": 0.8, "AWS SDK": 1 } as const;
 
-interface Job extends Pick<SuiteContext, "quick" | "seed"> {
+interface Job extends Pick<SuiteContext, "quick"> {
   readonly access: ObjectStoreAccess;
   readonly rounds: number;
 }
 
 /** In a process of its own, because the SDK adds so many objects to the heap that collections take longer. */
 export async function transfer(context: SuiteContext): Promise<Findings> {
-  const { quick, iterations, seed, signal } = context;
+  const { quick, iterations, signal } = context;
   const rounds = iterations ?? (quick ? 1 : 5);
   const found = await withScratch(context.store, "transfer", (scratch) => {
-    const job: Job = { access: scratch.at("objects"), rounds, quick, seed };
+    const job: Job = { access: scratch.at("objects"), rounds, quick };
     return runJob<Sampled[]>(import.meta.path, job, { signal });
   });
   return {
@@ -65,7 +64,7 @@ export async function transfer(context: SuiteContext): Promise<Findings> {
   };
 }
 
-async function compareClients({ access, rounds, quick, seed }: Job): Promise<Sampled[]> {
+async function compareClients({ access, rounds, quick }: Job): Promise<Sampled[]> {
   const backend = openBackend(access);
   const clients: Readonly<Record<keyof typeof LEAST | typeof BACKEND, Client>> = {
     "bare requests": bareS3(access, { checksums: true }),
@@ -81,13 +80,12 @@ async function compareClients({ access, rounds, quick, seed }: Job): Promise<Sam
     const tasks = Object.entries(clients).flatMap(([who, client]) =>
       Object.values(tasksOf(passesOf(client, size), contents, { who, what, inFlight })),
     );
-    const random = seededRandom(seed);
-    const sampled = await sampleInterleaved(tasks, { rounds, seed }, (of) =>
+    const sampled = await sampleInterleaved(tasks, { rounds }, (of) =>
       WAYS.flatMap((way) =>
         Object.entries(LEAST).map(([other, least]) => {
           const name = `${what}: rate of ${way} by the backend to that by ${other}`;
           const series = (who: string) => of(`${what}: ${way}, ${who}`);
-          return ratioTarget(name, { of: series(other), to: series(BACKEND) }, { least }, random);
+          return ratioTarget(name, { of: series(other), to: series(BACKEND) }, { least });
         }),
       ),
     );
@@ -216,7 +214,7 @@ export function files(folder: string): Client {
 }
 
 async function compareStores(places: readonly Place[], context: SuiteContext): Promise<Sampled[]> {
-  const { quick, iterations, seed, signal, log } = context;
+  const { quick, iterations, signal, log } = context;
   const found: Sampled[] = [];
   for (const size of context.sizes ?? COUNTS.keys()) {
     const what = sizeName(size);
@@ -241,15 +239,14 @@ async function compareStores(places: readonly Place[], context: SuiteContext): P
         tasksOf(passesOf(bare, CHUNK), chunks, { who: `${name}, bare`, what, inFlight }),
       ].flatMap(Object.values<Task>),
     );
-    const random = seededRandom(seed);
     const rounds = iterations ?? (quick ? 1 : 5);
-    const sampled = await sampleInterleaved([...tasks, own], { rounds, signal, seed }, (of) =>
+    const sampled = await sampleInterleaved([...tasks, own], { rounds, signal }, (of) =>
       places.flatMap(({ name: who, most }) =>
         WAYS.map((way) => {
           const name = `${what}: ${way}, ${who}`;
           const ratio = { of: of(name), to: [of(`${name}, bare`), of(own.name)] };
           const bound = { most: most[way] };
-          return ratioTarget(`${name}, to bare + secretbox + SHA-256`, ratio, bound, random);
+          return ratioTarget(`${name}, to bare + secretbox + SHA-256`, ratio, bound);
         }),
       ),
     );

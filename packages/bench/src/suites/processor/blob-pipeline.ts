@@ -13,7 +13,6 @@ import { type Lane, sampleLanes } from "../../harness/sampling.ts";
 import { ratioTarget } from "../../harness/targets.ts";
 import type { Counter, Measurement } from "../../report/report.ts";
 import { mean, percentile } from "../../statistics/describe.ts";
-import { type Random, seededRandom } from "../../statistics/random.ts";
 import type { SuiteContext } from "../../suite.ts";
 import {
   CLASSIC,
@@ -39,8 +38,7 @@ export async function blobPipeline(context: SuiteContext): Promise<Findings> {
   const { quick, signal, seed, log } = context;
   const [count, total] = quick ? [10, 950_000] : [263, 25_100_000];
   const rounds = context.iterations ?? (quick ? 2 : 5);
-  const random = seededRandom(seed);
-  const sampling = { warmups: 0, signal, seed };
+  const sampling = { warmups: 0, signal };
   return withFolder(async (folder) => {
     const identity = await generateIdentity();
     const sources = await writeSources(join(folder, "mixed"), mixedFiles(count, total, seed));
@@ -62,10 +60,10 @@ export async function blobPipeline(context: SuiteContext): Promise<Findings> {
           // Keys take the processor alone, files also the memory and the file system. So the ratio to the
           // same pipeline without its keys is compared with the baseline.
           {
-            ...ratioTarget(files, { of: classic, to: own }, { least: FASTER }, random),
+            ...ratioTarget(files, { of: classic, to: own }, { least: FASTER }),
             ownBoundOnly: true as const,
           },
-          ratioTarget(time, { of: own, to: keyless }, { most: TIMES_MOST }, random),
+          ratioTarget(time, { of: own, to: keyless }, { most: TIMES_MOST }),
         ];
       }),
     );
@@ -97,9 +95,7 @@ export async function blobPipeline(context: SuiteContext): Promise<Findings> {
         }),
         notes: all.map((pass) => `${pass.name}: ${rates(pass, passes.stored.get(pass.name))}`),
       },
-      ...[CLASSIC, "idk"].map((who) =>
-        stageFindings(who, passes.stages.get(who)!, lengths, random),
-      ),
+      ...[CLASSIC, "idk"].map((who) => stageFindings(who, passes.stages.get(who)!, lengths)),
       {
         notes: [
           "The stages of idk: key is the recipients' slots and derived keys, encrypt is secretbox, write is the backend's put; compress and hash run separately on the same bytes; rest is layout, and the store's overhead around the codec.",
@@ -201,7 +197,6 @@ function stageFindings(
   pipeline: string,
   taken: readonly StageTimes[],
   lengths: readonly number[],
-  random: Random,
 ): Findings {
   const whole = taken.map((times) => sum(Object.values(times)));
   const measurements = Object.keys(taken[0]!).map((stage) => {
@@ -209,7 +204,6 @@ function stageFindings(
     return measurementOf(
       labels,
       taken.map((times) => ({ seconds: times[stage]! })),
-      random,
     );
   });
   const shares = Object.keys(taken[0]!).map((stage) => {

@@ -11,7 +11,7 @@ import { type Findings, type Lookup, labelsFor, together } from "../../harness/r
 import { type Task, sampleInterleaved } from "../../harness/sampling.ts";
 import { type Bound, ratioTarget } from "../../harness/targets.ts";
 import type { Target } from "../../report/report.ts";
-import { type Random, seededRandom } from "../../statistics/random.ts";
+import { seededRandom } from "../../statistics/random.ts";
 import type { SuiteContext } from "../../suite.ts";
 
 /** In bytes. The shortest is a content key, which the library seals for each recipient. */
@@ -35,8 +35,7 @@ export async function ciphers(context: SuiteContext): Promise<Findings> {
   const { quick, signal, seed } = context;
   const sizes = context.sizes ?? (quick ? [1000, 1e6] : SIZES);
   const rounds = context.iterations ?? (quick ? 2 : 6);
-  const random = seededRandom(seed);
-  const content = noise(Math.max(...sizes), random);
+  const content = noise(Math.max(...sizes), seededRandom(seed));
   const { judged, shown } = await allCiphers();
   const parts: Findings[] = [];
   for (const size of sizes) {
@@ -46,9 +45,9 @@ export async function ciphers(context: SuiteContext): Promise<Findings> {
       (
         await Promise.all(own.map((cipher) => tasksOf(cipher, content.slice(0, size), calls)))
       ).flat();
-    const [few, sampling] = [Math.min(rounds, ROUNDS_SHOWN), { rounds, signal, seed }];
+    const [few, sampling] = [Math.min(rounds, ROUNDS_SHOWN), { rounds, signal }];
     parts.push(
-      await sampleInterleaved(await tasks(judged), sampling, (of) => targetsFor(size, of, random)),
+      await sampleInterleaved(await tasks(judged), sampling, (of) => targetsFor(size, of)),
       await sampleInterleaved(await tasks(shown), { ...sampling, rounds: few }),
     );
   }
@@ -82,14 +81,14 @@ async function tasksOf(
   });
 }
 
-function targetsFor(size: number, of: Lookup, random: Random): Target[] {
+function targetsFor(size: number, of: Lookup): Target[] {
   const most = size < LONG ? TIMES : TIMES_LONG;
   return ["seal", "open"].flatMap((way) => {
     const title = `${sizeName(size)}: ${way} by the`;
     const by = (whose: string) => of(`XSalsa20-Poly1305, ${whose}, ${way} ${sizeName(size)}`);
     const target = (whose: string, bound: Bound) => {
       const ratio = { of: by(whose), to: by("libsodium"), kind: "cpu" } as const;
-      return ratioTarget(`${title} ${whose} NaCl to libsodium`, ratio, bound, random);
+      return ratioTarget(`${title} ${whose} NaCl to libsodium`, ratio, bound);
     };
     // Faster JavaScript would be a reason to use it.
     const portable = { least: 1, most: size < SHORT ? TIMES_SHORT : TIMES_PORTABLE };

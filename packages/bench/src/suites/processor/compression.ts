@@ -80,10 +80,10 @@ async function contents(longest: number, seed: number): Promise<[string, Buffer]
 async function measure(
   kind: string,
   content: Buffer,
-  { quick, iterations, signal, seed }: SuiteContext,
+  { quick, iterations, signal }: SuiteContext,
 ): Promise<Findings> {
   const { length: bytesPerOperation } = content;
-  const [hash, random] = [sha256(content), seededRandom(seed)];
+  const hash = sha256(content);
   const stored = new Map<Compression, number>();
   let sum = 0;
   const backend = wrapBackend(memory({ idleBytes: 3 * bytesPerOperation }), {
@@ -113,7 +113,7 @@ async function measure(
   };
   const share = (compression: Compression) => stored.get(compression)! / bytesPerOperation;
   const rounds = iterations ?? (quick ? 2 : 5);
-  const sampling = { rounds, signal, seed };
+  const sampling = { rounds, signal };
   const judged: Compression[] = kind === RANDOM ? [...COMPRESSIONS] : ["lz4", "zstd"];
   // The others only show what they store.
   const others = COMPRESSIONS.filter((each) => !judged.includes(each)).map(putWith);
@@ -128,7 +128,7 @@ async function measure(
     if (kind === RANDOM) limits.push(["auto", "none", IN_VAIN]);
     return limits.map(([own, to, most]) => {
       const sides = { of: of(`${kind}, ${own}`), to: of(`${kind}, ${to}`), kind: "cpu" } as const;
-      return ratioTarget(`${kind}: put with ${own}, to ${to}`, sides, { most }, random);
+      return ratioTarget(`${kind}: put with ${own}, to ${to}`, sides, { most });
     });
   });
   const auto = `${kind}: stored with auto, to lz4`;

@@ -7,7 +7,7 @@ import { type Task, sampleInterleaved } from "../../harness/sampling.ts";
 import { ratioTarget, sampledTarget, timeTarget } from "../../harness/targets.ts";
 import type { Measurement, Target } from "../../report/report.ts";
 import { median } from "../../statistics/describe.ts";
-import { type Random, seededRandom } from "../../statistics/random.ts";
+import { seededRandom } from "../../statistics/random.ts";
 import type { SuiteContext } from "../../suite.ts";
 
 const MB = 1e6;
@@ -45,19 +45,18 @@ export async function hashPerf(context: SuiteContext): Promise<Findings> {
   const { quick, signal, seed } = context;
   const sizes = context.sizes ?? (quick ? [1, 4] : [1, 10, 50, 100]).map((size) => size * MB);
   const rounds = context.iterations ?? (quick ? 3 : 10);
-  const random = seededRandom(seed);
-  const content = noise(Math.max(...sizes, 100_000), random);
+  const content = noise(Math.max(...sizes, 100_000), seededRandom(seed));
   const tasksOf = (names: readonly string[]): Task[] =>
     sizes.flatMap((size) => names.map((series) => taskOf(series, content.subarray(0, size))));
   const small = SMALL.map(([length]) =>
     Object.assign(taskOf("addressOf", content.subarray(0, length)), { series: "addressOf, small" }),
   );
   context.log(`hashing ${sizes.map(sizeName).join(", ")}, ${rounds} rounds`);
-  const sampling = { rounds, signal, seed };
+  const sampling = { rounds, signal };
   const judged = [...tasksOf(["addressOf", "bare createHash"]), ...small];
   const sampled = await sampleInterleaved(judged, sampling, (of) => {
     const own = (size: number) => of(`addressOf ${sizeName(size)}`);
-    const rate = { unit: "bytes/s", kind: "wall", random } as const;
+    const rate = { unit: "bytes/s", kind: "wall" } as const;
     return [
       ...sizes.flatMap((size) => {
         const name = sizeName(size);
@@ -65,12 +64,12 @@ export async function hashPerf(context: SuiteContext): Promise<Findings> {
         const title = `${name}: rate of addressOf to that of a bare createHash`;
         return [
           sampledTarget(`${name}: rate of SHA-256`, ratesOf(own(size)), { least: 100 * MB }, rate),
-          ratioTarget(title, sides, { least: 0.9 }, random),
+          ratioTarget(title, sides, { least: 0.9 }),
         ];
       }),
-      spreadTarget(sizes.map(own), random),
+      spreadTarget(sizes.map(own)),
       ...SMALL.map(([length, most]) =>
-        timeTarget(`${sizeName(length)}, median`, own(length), { most }, random),
+        timeTarget(`${sizeName(length)}, median`, own(length), { most }),
       ),
     ];
   });
@@ -104,13 +103,13 @@ function ratesOf({ bytesPerOperation = 0, samples }: Measurement, times = sample
 }
 
 /** The spread of the rates of all sizes in each round, relative to their median; 0 if all are equal. */
-export function spreadTarget(measurements: readonly Measurement[], random: Random): Target {
+export function spreadTarget(measurements: readonly Measurement[]): Target {
   const rates = measurements.map((each) => ratesOf(each, each.cpuSamples));
   const spreads = rates[0]!.map((_, round) => {
     const own = rates.map((samples) => samples[round]!);
     return (Math.max(...own) - Math.min(...own)) / median(own);
   });
-  const how = { unit: "ratio", kind: "cpu", random } as const;
+  const how = { unit: "ratio", kind: "cpu" } as const;
   return sampledTarget(
     "spread of the rates of all sizes, to their median",
     spreads,

@@ -11,7 +11,6 @@ import { type Measured, measurePeak } from "../../harness/memory.ts";
 import { answerJob, runJob } from "../../harness/processes.ts";
 import { type Findings, measurementOf } from "../../harness/results.ts";
 import type { Measurement, MemoryPoint, Target } from "../../report/report.ts";
-import { seededRandom } from "../../statistics/random.ts";
 import { leakTarget } from "../../harness/targets.ts";
 import type { SuiteContext } from "../../suite.ts";
 
@@ -53,7 +52,7 @@ interface Job {
 type Point = MemoryPoint & { readonly rounds: number };
 
 export async function leaks(context: SuiteContext): Promise<Findings> {
-  const { quick, signal, seed, log } = context;
+  const { quick, signal, log } = context;
   const requested = context.iterations ?? (quick ? 20 : 1000);
   const measurements: Measurement[] = [];
   const targets: Target[] = [];
@@ -75,7 +74,7 @@ export async function leaks(context: SuiteContext): Promise<Findings> {
     const bytesPerOperation = rounds * lengths.reduce((sum, length) => sum + length, 0);
     const labels = { name: `${rounds} rounds, ${use}`, series: use, bytesPerOperation };
     const trace = samples.at(-1)!.result.map(({ at, rss, heap }) => ({ at, rss, heap }));
-    measurements.push(measurementOf(labels, samples, seededRandom(seed), trace));
+    measurements.push(measurementOf(labels, samples, undefined, trace));
   }
   return {
     measurements,

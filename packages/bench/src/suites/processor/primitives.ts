@@ -17,7 +17,6 @@ import { expectBytes, sha256 } from "../../harness/content.ts";
 import type { Findings } from "../../harness/results.ts";
 import { sampleInterleaved } from "../../harness/sampling.ts";
 import { ratioTarget } from "../../harness/targets.ts";
-import { seededRandom } from "../../statistics/random.ts";
 import type { SuiteContext } from "../../suite.ts";
 
 /** Recipients, and the most CPU time of wrapping for them, to that of the bare boxes. */
@@ -28,9 +27,8 @@ const WRAPS = [
 ] as const;
 
 export async function primitives(context: SuiteContext): Promise<Findings> {
-  const { quick, signal, seed } = context;
+  const { quick, signal } = context;
   const rounds = context.iterations ?? (quick ? 2 : 15);
-  const random = seededRandom(seed);
   const wraps = await Promise.all(WRAPS.map(([recipients, times]) => wrapping(recipients, times)));
   const all = [...headers(), ...(await keys()), ...wraps.flat()];
   const tasks = all.map(({ name, calls, run, compare }) => ({
@@ -43,11 +41,11 @@ export async function primitives(context: SuiteContext): Promise<Findings> {
       if (bytes !== undefined) expectBytes(bytes, sha256(expected!));
     },
   }));
-  const found = await sampleInterleaved(tasks, { rounds, signal, seed }, (of) =>
+  const found = await sampleInterleaved(tasks, { rounds, signal }, (of) =>
     all.flatMap(({ name, most }) => {
       if (most === undefined) return [];
       const ratio = { of: of(name), to: of(most[0]), kind: "cpu" } as const;
-      return ratioTarget(`${name}, to ${most[0]}`, ratio, { most: most[1] }, random);
+      return ratioTarget(`${name}, to ${most[0]}`, ratio, { most: most[1] });
     }),
   );
   return {

@@ -64,7 +64,6 @@ async function byLength({
   sizes = (quick ? [1, 4, 16] : [1, 4, 16, 64, 256]).map((mib) => mib * MIB),
   iterations: rounds = quick ? 1 : 3,
   signal,
-  seed,
   log,
 }: SuiteContext): Promise<Sampled> {
   const wrong = sizes.find((size) => size % MIB !== 0 || size === 0);
@@ -93,7 +92,7 @@ async function byLength({
     };
     const lanes: Lane[] = [];
     for (const size of sizes) lanes.push(await laneOf(size));
-    return sampleLanes(lanes, { rounds, warmups: 0, signal, seed }, (of) =>
+    return sampleLanes(lanes, { rounds, warmups: 0, signal }, (of) =>
       WAYS.flatMap((way) => {
         const own = sizes.map((size) => of(`${way} ${sizeName(size)}`));
         const increase = ({ name }: Measurement) => increases.get(name)!;
@@ -209,7 +208,7 @@ async function byRecipients({
     ];
   };
   const tasks = (await Promise.all(counts.map(tasksOf))).flat();
-  return sampleInterleaved(tasks, { rounds, warmups: 2, signal, seed }, (of) =>
+  return sampleInterleaved(tasks, { rounds, warmups: 2, signal }, (of) =>
     WAYS.map((way) => {
       const own = counts.map((count) => of(`${way}, recipients: ${count}`));
       return growth(`${way}: CPU time by recipients`, own, cpuOf, TIME_MOST);
@@ -231,8 +230,7 @@ async function byThreads({
   seed,
 }: ThreadsJob): Promise<Findings> {
   const size = (quick ? 32 : 128) * MIB;
-  const random = seededRandom(seed);
-  const content = noise(size, random);
+  const content = noise(size, seededRandom(seed));
   const ways = { put: "put of bytes", get: "get into memory" } as const;
   const tasksOf = (store: StoreInMemory, count: number) =>
     WAYS.map((way) => Object.assign(labelsBy("threads", way, count, size), store.ways[ways[way]]));
@@ -247,17 +245,17 @@ async function byThreads({
     return Object.assign({}, task, { check });
   });
   const both = [...alone, ...tasksOf(two, 2)];
-  const judged = await sampleInterleaved(both, { rounds, seed }, (of) =>
+  const judged = await sampleInterleaved(both, { rounds }, (of) =>
     WAYS.flatMap((way) => {
       const [slow, fast] = [of(`${way}, threads: 0`), of(`${way}, threads: 2`)];
       const faster = `${way}: speed with 2 threads, to that without`;
       const share = `${way}: share of the CPU time that 2 threads take over`;
       const measured = two.threads[ways[way]]!.slice(-fast.samples.length);
       const shares = measured.map((times) => 1 - 1 / times);
-      const cpu = { unit: "ratio", kind: "cpu", random } as const;
+      const cpu = { unit: "ratio", kind: "cpu" } as const;
       return [
         unlessBusy(
-          ratioTarget(faster, { of: slow, to: fast }, { least: FASTER }, random),
+          ratioTarget(faster, { of: slow, to: fast }, { least: FASTER }),
           lackCores([slow], loads),
         ),
         sampledTarget(share, shares, { least: ELSEWHERE }, cpu),
@@ -267,7 +265,7 @@ async function byThreads({
   const shown: Findings[] = [];
   for (const count of [1, 4, 8]) {
     await using store = await storeInMemory(content, count);
-    const once = { rounds: 1, warmups: 0, seed };
+    const once = { rounds: 1, warmups: 0 };
     shown.push(await sampleInterleaved(tasksOf(store, count), once));
   }
   const { measurements, targets } = together([judged, ...shown]);

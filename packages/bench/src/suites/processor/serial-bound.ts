@@ -22,7 +22,6 @@ import { loadWhileIdle } from "../../harness/machine.ts";
 import { type Findings, labelsFor, together } from "../../harness/results.ts";
 import { type Task, sampleInterleaved } from "../../harness/sampling.ts";
 import { lackCores, ratioTarget, sampledTarget, unlessBusy } from "../../harness/targets.ts";
-import { seededRandom } from "../../statistics/random.ts";
 import type { SuiteContext } from "../../suite.ts";
 
 const MIB = 2 ** 20;
@@ -64,11 +63,10 @@ async function measure(
   content: Uint8Array<ArrayBuffer>,
   workers: number | undefined,
   rounds: number,
-  { signal, seed, log }: SuiteContext,
+  { signal, log }: SuiteContext,
 ): Promise<Findings> {
   const [alone, how] = workers === 0 ? [true, ", one thread"] : [false, ""];
   log(`${sizeName(content.length)}${how}, ${rounds} rounds`);
-  const random = seededRandom(seed);
   await using store = await storeInMemory(content, workers);
   const loads: number[] = [];
   const bounds = await serialBounds(content, async () => loads.push(await loadWhileIdle()));
@@ -77,7 +75,7 @@ async function measure(
     Object.assign(labels(name), way),
   );
   // Awaited, because a closed store has no threads.
-  return await sampleInterleaved(tasks, { rounds, signal, seed }, (of) => {
+  return await sampleInterleaved(tasks, { rounds, signal }, (of) => {
     const found = (name: string) => of(labels(name).name);
     const bound = Object.keys(bounds).map(found);
     const kind = alone ? "cpu" : "wall";
@@ -86,10 +84,10 @@ async function measure(
         ? { least: single, goal: GOAL.alone }
         : { least: threaded, goal: GOAL.threaded };
       const title = `${name}${how}: rate to the serial bound`;
-      return ratioTarget(title, { of: bound, to: found(name), kind }, limits, random);
+      return ratioTarget(title, { of: bound, to: found(name), kind }, limits);
     });
     if (alone) return rates;
-    const cpu = { unit: "count", kind: "cpu", random } as const;
+    const cpu = { unit: "count", kind: "cpu" } as const;
     const threads = Object.keys(LEAST).map((name) => {
       const title = `${name}: seconds of all threads per second of the calling one`;
       const measured = store.threads[name]!.slice(-found(name).samples.length);

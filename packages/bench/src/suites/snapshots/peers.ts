@@ -72,10 +72,10 @@ function partsOf({ quick, seed, sizes, options }: SuiteContext): Readonly<Record
       .map((name) => of(`${step}, ${name}`))
       .toSorted((a, b) => a.distribution.p50 - b.distribution.p50);
     const sides = { of: of(`${step}, idk`), to: fastest! };
-    return ratioTarget(`${step}: time to that of the fastest peer`, sides, { most }, random);
+    return ratioTarget(`${step}: time to that of the fastest peer`, sides, { most });
   };
   const within = (of: Lookup, step: string, most: number): Target =>
-    timeTarget(`${step}: time`, of(`${step}, idk`), { most }, random);
+    timeTarget(`${step}: time`, of(`${step}, idk`), { most });
   const peaks = (of: Lookup, steps: readonly string[], most: number): Target[] =>
     steps.map((step) => {
       const { peakRss = Number.NaN } = of(`${step}, idk`);
@@ -124,7 +124,7 @@ function partsOf({ quick, seed, sizes, options }: SuiteContext): Readonly<Record
     targets: (of) => {
       const sides = { of: of("large, idk"), to: of("put, idk") };
       return [
-        ratioTarget("large: time to that of idk put", sides, { most: 1 }, random),
+        ratioTarget("large: time to that of idk put", sides, { most: 1 }),
         exactTarget("large, changed: sent to changed", sent, "ratio", { most: 1.2 }),
         ...peaks(of, ["large", "large, changed"], 200),
       ];
@@ -161,7 +161,7 @@ function partsOf({ quick, seed, sizes, options }: SuiteContext): Readonly<Record
 }
 
 function measurePart(part: Part, script: string, context: SuiteContext): Promise<Sampled> {
-  const { env, signal, seed, quick, iterations, log } = context;
+  const { env, signal, quick, iterations, log } = context;
   const [store, peers] = [context.store!, peersFrom(env)];
   const run: Run = (program) => runAside({ ...program, signal });
   return withFolder(async (folder) => {
@@ -195,7 +195,7 @@ function measurePart(part: Part, script: string, context: SuiteContext): Promise
       })),
       sample: sample(name),
     }));
-    const sampling = { rounds: iterations ?? (quick ? 1 : 5), warmups: 0, signal, seed };
+    const sampling = { rounds: iterations ?? (quick ? 1 : 5), warmups: 0, signal };
     return sampleLanes(lanes, sampling, part.targets);
   });
 }

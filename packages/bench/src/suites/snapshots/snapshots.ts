@@ -179,8 +179,7 @@ const ONE_FILE = "one file";
 const ONE_FILE_TIME: Bound = { most: 0.5, goal: 0.15 };
 
 async function timed(setting: Setting): Promise<Findings> {
-  const { scratch, script, folder, source, quick, seed, signal, iterations, log } = setting;
-  const random = seededRandom(seed);
+  const { scratch, script, folder, source, quick, signal, iterations, log } = setting;
   const labels = (names: readonly string[]) => names.map((name) => ({ name, series: name }));
   const ways = Object.entries(TIMES);
   // Kept to the end: ext4 without a journal makes files slowly while many were deleted just before.
@@ -216,17 +215,17 @@ async function timed(setting: Setting): Promise<Findings> {
       ];
     },
   };
-  const sampling = { rounds: iterations ?? (quick ? 1 : 5), warmups: quick ? 0 : 1, signal, seed };
+  const sampling = { rounds: iterations ?? (quick ? 1 : 5), warmups: quick ? 0 : 1, signal };
   return sampleLanes([command, least], sampling, (of) => {
     const busy = median(loads) > BUSY;
     return [
       ...ways.map(([way, { kind, ...bound }]) => {
         const sides = { of: of(way), to: of(`${way}: bound`), kind };
         const title = `${way}: ${kind === "cpu" ? "CPU time" : "time"} to that of the least work`;
-        const target = ratioTarget(title, sides, bound, random);
+        const target = ratioTarget(title, sides, bound);
         return kind === "cpu" ? target : unlessBusy(target, busy);
       }),
-      unlessBusy(timeTarget(`${ONE_FILE}: time`, of(ONE_FILE), ONE_FILE_TIME, random), busy),
+      unlessBusy(timeTarget(`${ONE_FILE}: time`, of(ONE_FILE), ONE_FILE_TIME), busy),
     ];
   });
 }
