@@ -24,10 +24,15 @@ export async function suiteIdentity({ TEST_KEY: text }: Environment): Promise<Id
   }
 }
 
-/** Stores contents concurrently and returns their addresses, in their order. */
-export async function putAll(store: Store, contents: readonly Content[]): Promise<string[]> {
+/** Stores contents, by default 16 at once, and returns their addresses, in their order. */
+export async function putAll(
+  store: Store,
+  contents: readonly Content[],
+  concurrency?: number,
+): Promise<string[]> {
   const addresses: string[] = [];
-  for await (const result of store.putMany(contents.map((content, key) => ({ key, content })))) {
+  const items = contents.map((content, key) => ({ key, content }));
+  for await (const result of store.putMany(items, { concurrency })) {
     if (!result.ok) throw result.error;
     addresses[result.key] = result.address;
   }

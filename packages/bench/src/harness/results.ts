@@ -34,19 +34,16 @@ export function labelsFor(size: number): (series: string) => Labels {
   });
 }
 
-/**
- * @param samples in the order measured, 1 or more
- * @param memory over time, of one of the samples
- */
+/** @param samples in the order measured, 1 or more */
 export function measurementOf(
   { name, table, series, x, bytesPerOperation }: Labels,
   samples: readonly Sample[],
   random?: Random,
-  memory: readonly MemoryPoint[] | undefined = samples.at(-1)?.memory,
 ): Measurement {
   const seconds = samples.map((sample) => sample.seconds);
   const column = (key: "cpuSeconds" | "peakRss" | "heap"): number[] =>
     samples.flatMap((sample) => sample[key] ?? []);
+  const memory = samples.at(-1)?.memory;
   const [cpu, peaks, heaps] = [column("cpuSeconds"), column("peakRss"), column("heap")];
   return {
     name,

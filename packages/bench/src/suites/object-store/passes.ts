@@ -8,6 +8,7 @@ import {
   randomContent,
   sha256,
 } from "../../harness/content.ts";
+import { putAll } from "../../harness/identity.ts";
 import { inLanes } from "../../harness/interleave.ts";
 import type { Task } from "../../harness/sampling.ts";
 
@@ -80,7 +81,7 @@ export function passesOf(client: Client, most: number): Passes {
   );
 }
 
-async function* once<Piece extends Uint8Array>(piece: Piece): AsyncGenerator<Piece> {
+export async function* once<Piece extends Uint8Array>(piece: Piece): AsyncGenerator<Piece> {
   yield piece;
 }
 
@@ -100,7 +101,7 @@ export function passesOfStore(store: Store): Passes {
   );
 }
 
-function oneByOne(
+export function oneByOne(
   put: (content: Content) => Promise<string>,
   open: (key: string, lane: number) => Promise<Pieces>,
 ): Passes {
@@ -122,15 +123,12 @@ function oneByOne(
 /** `putMany` and `getMany` of a store. */
 export function passesOfMany(store: Store): Passes {
   return {
-    async put(contents, concurrency) {
-      const addresses: string[] = [];
-      const items = contents.map(({ bytes: content }, key) => ({ key, content }));
-      for await (const result of store.putMany(items, { concurrency })) {
-        if (!result.ok) throw result.error;
-        addresses[result.key] = result.address;
-      }
-      return addresses;
-    },
+    put: (contents, concurrency) =>
+      putAll(
+        store,
+        contents.map(({ bytes }) => bytes),
+        concurrency,
+      ),
     async get(addresses, concurrency, read) {
       const indexes = new Map(addresses.map((address, i) => [address, i]));
       for await (const result of store.getMany(addresses, { concurrency })) {

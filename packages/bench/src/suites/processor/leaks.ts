@@ -3,16 +3,23 @@
  * Resident memory is sampled after a forced garbage collection; the slope of a line through the samples is
  * the growth per round.
  */
-import { type Store, generateIdentity } from "@idk/storage";
+import { generateIdentity } from "@idk/storage";
 import { memory } from "@idk/storage/memory";
-import { expectBytes, hashOf, sha256 } from "../../harness/content.ts";
-import { putAll, storeOf } from "../../harness/identity.ts";
-import { type Measured, measurePeak } from "../../harness/memory.ts";
+import { storeOf } from "../../harness/identity.ts";
+import { measurePeak } from "../../harness/memory.ts";
 import { answerJob, runJob } from "../../harness/processes.ts";
-import { type Findings, measurementOf } from "../../harness/results.ts";
+import { type Findings, type Sample, measurementOf } from "../../harness/results.ts";
 import type { Measurement, MemoryPoint, Target } from "../../report/report.ts";
 import { leakTarget } from "../../harness/targets.ts";
 import type { SuiteContext } from "../../suite.ts";
+import {
+  byHash,
+  contentOf,
+  once,
+  oneByOne,
+  passesOfMany,
+  readAll,
+} from "../object-store/passes.ts";
 
 const KIB = 1024;
 const MIB = 2 ** 20;
@@ -48,8 +55,13 @@ interface Job {
   readonly rounds: number;
 }
 
-/** A sample of memory, and the rounds done by then. */
-type Point = MemoryPoint & { readonly rounds: number };
+/** With the memory after each step. */
+type Traced = Sample & { readonly memory: readonly MemoryPoint[] };
+
+/** Rounds between two points of memory. */
+function stepOf(rounds: number): number {
+  return Math.max(1, Math.floor(rounds / SAMPLES));
+}
 
 export async function leaks(context: SuiteContext): Promise<Findings> {
   const { quick, signal, log } = context;
@@ -59,22 +71,22 @@ export async function leaks(context: SuiteContext): Promise<Findings> {
   for (const [use, { lengths, every = 1, most }] of Object.entries(USES)) {
     // Ten samples leave seven after the warm-up.
     const rounds = Math.max(10, Math.ceil(requested / every));
-    const samples: Measured<Point[]>[] = [];
+    const samples: Traced[] = [];
     const judged: Target[] = [];
     let target: Target | undefined;
     do {
       log(`${use}, ${rounds} rounds`);
       const job: Job = { use, rounds };
-      samples.push(await runJob<Measured<Point[]>>(import.meta.path, job, { signal }));
-      const points = samples.at(-1)!.result.map(({ rounds, rss }) => [rounds, rss] as const);
+      const sample = await runJob<Traced>(import.meta.path, job, { signal });
+      samples.push(sample);
+      const points = sample.memory.map(({ rss }, i) => [(i + 1) * stepOf(rounds), rss] as const);
       judged.push(leakTarget(`${use}: growth in each round`, points, most));
       target = decisive(judged);
     } while (target === undefined && samples.length < (quick ? 1 : RUNS));
     targets.push(target ?? { ...judged.at(-1)!, verdict: "inconclusive" });
     const bytesPerOperation = rounds * lengths.reduce((sum, length) => sum + length, 0);
     const labels = { name: `${rounds} rounds, ${use}`, series: use, bytesPerOperation };
-    const trace = samples.at(-1)!.result.map(({ at, rss, heap }) => ({ at, rss, heap }));
-    measurements.push(measurementOf(labels, samples, undefined, trace));
+    measurements.push(measurementOf(labels, samples));
   }
   return {
     measurements,
@@ -97,9 +109,10 @@ export function decisive(runs: readonly Target[]): Target | undefined {
 }
 
 /** The measured work of a child process. */
-async function work({ use, rounds }: Job): Promise<Measured<Point[]>> {
+async function work({ use, rounds }: Job): Promise<Traced> {
   const { lengths, compression, many } = USES[use]!;
-  const content = halfNoise(Math.max(...lengths));
+  const maxBytes = Math.max(...lengths);
+  const content = halfNoise(maxBytes);
   await using store = storeOf(await generateIdentity(), {
     // Do not keep memory of deleted blobs, so that the remaining memory is the store's.
     backend: memory({ idleBytes: 0 }),
@@ -107,23 +120,31 @@ async function work({ use, rounds }: Job): Promise<Measured<Point[]>> {
     compression,
     workers: 2,
   });
-  const contents = lengths.map((length) => content.subarray(0, length));
-  const hashes = contents.map(sha256);
-  const every = Math.max(1, Math.floor(rounds / SAMPLES));
-  const points: Point[] = [];
+  const contents = lengths.map((length) => contentOf(content.subarray(0, length)));
+  const streams = oneByOne(
+    ({ bytes }) => store.put(new Blob([bytes]).stream()),
+    async (address) => (await store.get(address)).stream(),
+  );
+  const wholes = oneByOne(
+    ({ bytes }) => store.put(bytes),
+    async (address) => once(await (await store.get(address)).bytes({ maxBytes })),
+  );
+  const [ways, inFlight] = many ? [[passesOfMany(store)], 16] : [[streams, wholes], 1];
+  const points: MemoryPoint[] = [];
   const start = performance.now();
-  // `return await`, because returning disposes of the store and its threads.
-  return await measurePeak(async () => {
+  const { result: _, ...sample } = await measurePeak(async () => {
     for (let round = 1; round <= rounds; round++) {
-      if (many) await manyAtOnce(store, contents, hashes);
-      else await oneByOne(store, contents, hashes, round % 2 === 0);
-      if (round % every !== 0) continue;
+      const way = ways[round % ways.length]!;
+      const addresses = await way.put(contents, inFlight);
+      await readAll(way, addresses, contents, inFlight, byHash);
+      for (const address of addresses) await store.deleteTree(address);
+      if (round % stepOf(rounds) !== 0) continue;
       Bun.gc(true);
       const { rss, heapUsed: heap } = process.memoryUsage();
-      points.push({ at: (performance.now() - start) / 1000, rounds: round, rss, heap });
+      points.push({ at: (performance.now() - start) / 1000, rss, heap });
     }
-    return points;
   });
+  return { ...sample, memory: points };
 }
 
 /** Half random, half zero, alternating every 4 KiB, so that compression halves it. */
@@ -131,37 +152,6 @@ function halfNoise(length: number): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(length);
   for (let i = 0; i < length; i += 8 * KIB) crypto.getRandomValues(bytes.subarray(i, i + 4 * KIB));
   return bytes;
-}
-
-type Contents = readonly Uint8Array<ArrayBuffer>[];
-
-/** @param streamed as streams, in both directions */
-async function oneByOne(
-  store: Store,
-  contents: Contents,
-  hashes: readonly string[],
-  streamed: boolean,
-): Promise<void> {
-  for (const [i, bytes] of contents.entries()) {
-    const address = await store.put(streamed ? new Blob([bytes]).stream() : bytes);
-    const blob = await store.get(address);
-    if (!streamed) expectBytes(await blob.bytes({ maxBytes: bytes.length }), hashes[i]!);
-    else if ((await hashOf(blob.stream())) !== hashes[i]) throw new Error("wrong bytes came back");
-    await store.deleteTree(address);
-  }
-}
-
-async function manyAtOnce(
-  store: Store,
-  contents: Contents,
-  hashes: readonly string[],
-): Promise<void> {
-  const addresses = await putAll(store, contents);
-  for await (const result of store.getMany(addresses)) {
-    if (!result.ok) throw result.error;
-    expectBytes(await result.blob.bytes(), hashes[addresses.indexOf(result.key)]!);
-  }
-  for (const address of addresses) await store.deleteTree(address);
 }
 
 await answerJob(work);
