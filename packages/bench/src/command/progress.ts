@@ -1,5 +1,6 @@
+import { describeStatus } from "../report/outcome.ts";
 import type { SuiteResult } from "../report/report.ts";
-import { counted, formatTime } from "../report/units.ts";
+import { counted } from "../report/units.ts";
 import type { Suite } from "../suite.ts";
 
 /** A stream that writes texts in order. */
@@ -37,13 +38,10 @@ export function beginProgress(
     log: (line) => {
       if (live || verbose) show(line);
     },
-    end: (result) => void stream.write(`${start}${outcomeOf(result)}\n`),
+    end(result) {
+      const missed = result.targets.filter(({ verdict }) => verdict === "missed").length;
+      const also = missed === 0 ? "" : `, ${counted(missed, "target")} MISSED`;
+      stream.write(`${start}${describeStatus(result)}${also}\n`);
+    },
   };
-}
-
-function outcomeOf({ status, reason, seconds, targets }: SuiteResult): string {
-  if (status === "skipped") return `skipped: ${reason}`;
-  if (status === "failed") return `FAILED after ${formatTime(seconds)}: ${reason}`;
-  const missed = targets.filter(({ verdict }) => verdict === "missed").length;
-  return `completed in ${formatTime(seconds)}${missed === 0 ? "" : `, ${counted(missed, "target")} MISSED`}`;
 }
