@@ -28,23 +28,38 @@ const MARKS: Readonly<Record<Tone, string>> = { good: "✓", unclear: "?", bad: 
 
 export function renderHtml(report: Report, problems: readonly Problem[]): string {
   const { suites } = report;
+  const { headline, tone } = conclude(report, problems);
   const about = describeRun(report);
   const targets = targetsOf(suites);
+  const css = readFileSync(join(import.meta.dirname, "html/page.css"), "utf8");
   const listed = problems.map((problem) => {
     const at = suites.findIndex(({ suite }) => suite === problem.suite);
     const subject = subjectOf(problem);
     return html`<b class="${TONES[problem.level]}">${problem.level}</b>
       ${at >= 0 ? html`<a href="#suite-${at}">${subject}</a>` : subject} ${describeProblem(problem)}`;
   });
-  return page({
-    ...conclude(report, problems),
-    title: `Benchmarks of ${about[0]}`,
-    about,
-    body: html`<p class="rates">${fastest(suites)}</p>
-      ${list(listed, "problems")}
-      ${targets.length > 0 && table(targetGrid(targets), "targets of all suites")}
-      ${suites.map(section)}`,
-  });
+  return html`<!doctype html>
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <meta http-equiv="Content-Security-Policy" content="${POLICY}" />
+        <title>Benchmarks of ${about[0]}</title>
+        <style>
+          ${trusted(css)}
+        </style>
+      </head>
+      <body>
+        <main>
+          <h1 class="${tone}">${headline}</h1>
+          <p class="muted">${about.map((line) => html`${line}<br />`)}</p>
+          <p class="rates">${fastest(suites)}</p>
+          ${list(listed, "problems")}
+          ${targets.length > 0 && table(targetGrid(targets), "targets of all suites")}
+          ${suites.map(section)}
+        </main>
+      </body>
+    </html> `.markup;
 }
 
 /** The fastest put and get of the run. */
@@ -105,33 +120,4 @@ function table(grid: Grid, label: string): Html {
       </tbody>
     </table>
   </div>`;
-}
-
-interface Page extends ReturnType<typeof conclude> {
-  readonly title: string;
-  readonly about: readonly string[];
-  readonly body: Part;
-}
-
-function page({ title, headline, tone, about, body }: Page): string {
-  const css = readFileSync(join(import.meta.dirname, "html/page.css"), "utf8");
-  return html`<!doctype html>
-    <html lang="en">
-      <head>
-        <meta charset="utf-8" />
-        <meta name="viewport" content="width=device-width, initial-scale=1" />
-        <meta http-equiv="Content-Security-Policy" content="${POLICY}" />
-        <title>${title}</title>
-        <style>
-          ${trusted(css)}
-        </style>
-      </head>
-      <body>
-        <main>
-          <h1 class="${tone}">${headline}</h1>
-          <p class="muted">${about.map((line) => html`${line}<br />`)}</p>
-          ${body}
-        </main>
-      </body>
-    </html> `.markup;
 }
