@@ -1,11 +1,8 @@
 /** Files to measure with. Nothing here keeps a whole file in memory. */
-import { randomFillSync } from "node:crypto";
 import { mkdtemp, open, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
-import { run } from "./processes.ts";
-
-const MIB = 2 ** 20;
+import { run, shell } from "./processes.ts";
 
 /**
  * Runs work with a folder below IDK_BENCH_DIR, by default the system's temporary folder, and removes the
@@ -35,18 +32,10 @@ export function isolatedUserFolders(folder: string): Record<string, string> {
   };
 }
 
-/** Writes a file of random bytes and syncs it to disk. */
+/** Writes a new file of random bytes and syncs it to disk. */
 export async function writeRandomFile(path: string, length: number): Promise<void> {
-  const piece = Buffer.alloc(MIB);
-  const file = await open(path, "wx");
-  try {
-    for (let written = 0; written < length; written += MIB) {
-      await file.write(randomFillSync(piece), 0, Math.min(MIB, length - written));
-    }
-    await file.sync();
-  } finally {
-    await file.close();
-  }
+  const script = 'set -o noclobber; head -c "$1" /dev/urandom >"$2"; sync -- "$2"';
+  await run({ argv: shell(script, [String(length), path]) });
 }
 
 /** The SHA-256 of a file as 64 hex digits, computed by another process to keep this one small. */
@@ -59,12 +48,8 @@ export async function sha256OfFile(path: string): Promise<string> {
 export async function syncToDisk(path: string): Promise<number> {
   const start = performance.now();
   for (const each of [path, dirname(path)]) {
-    const handle = await open(each);
-    try {
-      await handle.sync();
-    } finally {
-      await handle.close();
-    }
+    await using handle = await open(each);
+    await handle.sync();
   }
   return (performance.now() - start) / 1000;
 }
