@@ -74,7 +74,14 @@ Examples:
   script/toxiproxy run script/minio run script/idk bench encryption-perf --rtt 50
 `;
 
-const DEFAULTS = { quick: false, verbose: false, strict: false, seed: 1, prefix: "" } as const;
+export const DEFAULTS: Omit<RunSettings, "suites"> = {
+  quick: false,
+  verbose: false,
+  strict: false,
+  seed: 1,
+  prefix: "",
+  options: {},
+};
 
 /** @throws Usage */
 export function readArguments(args: readonly string[], all: readonly Suite[]): Settings {

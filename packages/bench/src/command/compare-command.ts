@@ -3,7 +3,7 @@ import { checkOut } from "../compare/checkouts.ts";
 import { chooseTasks, comparisonSuite } from "../compare/compare.ts";
 import type { Plan } from "../compare/gate.ts";
 import { TASKS } from "../compare/round/task-list.ts";
-import type { RunSettings } from "./arguments.ts";
+import { DEFAULTS, type RunSettings } from "./arguments.ts";
 import type { BenchContext } from "./context.ts";
 import { booleanOption, numberOption, parseWith } from "./flags.ts";
 import { checkWritable, runCommand } from "./run-command.ts";
@@ -54,16 +54,8 @@ export async function runCompare(args: readonly string[], context: BenchContext)
   using checkouts = await checkOut({ repository: process.cwd(), base, head, signal, log });
   const plan = { pairs, maxPairs: Math.max(pairs, maxPairs) };
   const needsObjectStore = choice.kind !== "none" && overStore.length > 0;
-  const run: RunSettings = {
-    suites: [comparisonSuite(checkouts, tasks, plan, needsObjectStore)],
-    quick: false,
-    verbose: true,
-    strict: false,
-    prefix: "",
-    options: {},
-    baseline: "none",
-    ...flags,
-  };
+  const suites = [comparisonSuite(checkouts, tasks, plan, needsObjectStore)];
+  const run: RunSettings = { ...DEFAULTS, suites, verbose: true, baseline: "none", ...flags };
   const describeRun: BenchContext["describeRun"] = async (...given) => ({
     ...(await context.describeRun(...given)),
     revision: checkouts.head.commit,
