@@ -7,7 +7,7 @@ import { watchHashing } from "./hashed-bytes.ts";
 import type { CounterName, Counts, Job, Lacking } from "./job.ts";
 import { Missing, entryPoint, newBackend } from "./library.ts";
 import { TASKS, type TaskInfo } from "./task-list.ts";
-import { type Prepare, fixtureOver } from "./work.ts";
+import { type Prepare, type Work, fixtureOver } from "./work.ts";
 
 const WITHOUT_THREADS = { workers: 0 };
 
@@ -74,14 +74,9 @@ async function count({ prepare, backendKind, threads }: TaskInfo, job: Job): Pro
     };
     await work.pass(1);
     const stored = await storedBytes(keeping);
-    const before = now();
     // More than one, to show a cost that does not occur in each. Large contents take too long for that.
     const operations = threads ? 1 : 4;
-    await work.pass(operations);
-    const totals = Object.entries(now()) as [CounterName, number][];
-    const counts: Counts = Object.fromEntries(
-      totals.map(([name, total]) => [name, (total - before[name]!) / operations]),
-    );
+    const counts = await countsOf(work, operations, now);
     const added = ((await storedBytes(keeping)) - stored) / operations;
     await work.verify();
     return {
@@ -117,15 +112,19 @@ async function countThreaded(
 ): Promise<Counts> {
   let threads = 0;
   process.on("worker", () => (threads += 1));
-  const { pass } = await prepare(await fixtureOver(backends, {}));
-  await pass(1);
-  const before = { ...tally };
-  await pass(1);
-  const totals = Object.entries(tally) as [keyof Tally, number][];
-  return {
-    ...Object.fromEntries(totals.map(([name, all]) => [name, all - before[name]])),
-    threads,
-  };
+  const work = await prepare(await fixtureOver(backends, {}));
+  await work.pass(1);
+  return { ...(await countsOf(work, 1, () => ({ ...tally }))), threads };
+}
+
+/** What one of several operations adds to what was counted. */
+async function countsOf({ pass }: Work, operations: number, now: () => Counts): Promise<Counts> {
+  const before = now();
+  await pass(operations);
+  const totals = Object.entries(now()) as [CounterName, number][];
+  return Object.fromEntries(
+    totals.map(([name, total]) => [name, (total - before[name]!) / operations]),
+  );
 }
 
 async function storedBytes(backend: Backend): Promise<number> {
