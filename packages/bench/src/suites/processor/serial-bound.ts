@@ -196,20 +196,12 @@ async function serialBounds(
   const slices = Array.from({ length: Math.ceil(content.length / CHUNK) }, (_, i) =>
     content.subarray(i * CHUNK, (i + 1) * CHUNK),
   );
-  return {
-    secretbox: {
-      check: idle,
-      run() {
-        for (const slice of slices) {
-          sodium.crypto_secretbox_easy(box.subarray(0, slice.length + 16), slice, nonce, key);
-        }
-      },
-    },
-    "SHA-256": {
-      check: idle,
-      run() {
-        for (const slice of slices) createHash("sha256").update(slice).digest();
-      },
-    },
-  };
+  const seal = (slice: Uint8Array) =>
+    sodium.crypto_secretbox_easy(box.subarray(0, slice.length + 16), slice, nonce, key);
+  const hash = (slice: Uint8Array) => createHash("sha256").update(slice).digest();
+  const way = (work: (slice: Uint8Array) => unknown): Way => ({
+    run: () => slices.forEach((slice) => work(slice)),
+    check: idle,
+  });
+  return { secretbox: way(seal), "SHA-256": way(hash) };
 }
