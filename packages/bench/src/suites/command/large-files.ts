@@ -41,11 +41,8 @@ const WAYS = ["put", "get"] as const;
 const COPY = "cp, sha256sum";
 
 export async function largeFiles(context: SuiteContext): Promise<Findings> {
-  const found: Findings[] = [];
-  for (const size of context.sizes ?? [(context.quick ? 8 : 256) * MIB]) {
-    context.log(`${sizeName(size)}, library and command`);
-    found.push(await measureSize(size, context));
-  }
+  const sizes = context.sizes ?? [(context.quick ? 8 : 256) * MIB];
+  const found = await Array.fromAsync(sizes, (size) => measureSize(size, context));
   const note =
     "Everything ends with the file on disk. The peaks of other programs are not reported below some 40 MiB.";
   return together([...found, { notes: [note] }]);
@@ -53,8 +50,9 @@ export async function largeFiles(context: SuiteContext): Promise<Findings> {
 
 function measureSize(
   size: number,
-  { quick, iterations, signal }: SuiteContext,
+  { quick, iterations, signal, log }: SuiteContext,
 ): Promise<Sampled> {
+  log(`${sizeName(size)}, library and command`);
   return withLargeFile(size, async (file) => {
     const { folder, source, fetched } = file;
     const identity = await generateIdentity();

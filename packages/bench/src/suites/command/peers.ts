@@ -27,10 +27,8 @@ const PUTS = [
 const GET = { least: 0.8, goal: 1.2 };
 
 export async function peers(context: SuiteContext): Promise<Findings> {
-  const found: Findings[] = [];
-  for (const size of context.sizes ?? [(context.quick ? 4 : 500) * MIB]) {
-    found.push(await measureSize(size, context));
-  }
+  const sizes = context.sizes ?? [(context.quick ? 4 : 500) * MIB];
+  const found = await Array.fromAsync(sizes, (size) => measureSize(size, context));
   const { IDK_PEER_VERSIONS: versions = "of unknown versions" } = context.env;
   const notes = [
     `The programs: ${versions}. rclone plain does not encrypt: it shows what the same client costs.`,

@@ -91,11 +91,7 @@ export async function streamingThroughput(context: SuiteContext): Promise<Findin
       inFlight.push(await inFlightTarget(what, way, backend, open, passesOfStreams));
     }
     const identity = formatIdentity(own);
-    const done: Streams[] = [];
-    for (const plan of plans) {
-      done.push(await measure(plan, identity, scratch, context));
-    }
-    return done;
+    return Array.fromAsync(plans, (plan) => measure(plan, identity, scratch, context));
   });
   const settings = [...new Set(found.map(titleOf))].map(
     (title) => [title, found.filter((streams) => titleOf(streams) === title)] as const,

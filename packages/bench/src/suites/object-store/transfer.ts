@@ -74,13 +74,12 @@ async function compareClients({ access, rounds, quick }: Job): Promise<Sampled[]
     },
     "AWS SDK": await ofSdk(access),
   };
-  const found: Sampled[] = [];
-  for (const { what, size, count, inFlight } of SHAPES) {
+  return Array.fromAsync(SHAPES, ({ what, size, count, inFlight }) => {
     const contents = randomContents(size, quick ? count / QUICK : count);
     const tasks = Object.entries(clients).flatMap(([who, client]) =>
       Object.values(tasksOf(passesOf(client, size), contents, { who, what, inFlight })),
     );
-    const sampled = await sampleInterleaved(tasks, { rounds }, (of) =>
+    return sampleInterleaved(tasks, { rounds }, (of) =>
       WAYS.flatMap((way) =>
         Object.entries(LEAST).map(([other, least]) => {
           const name = `${what}: rate of ${way} by the backend to that by ${other}`;
@@ -89,9 +88,7 @@ async function compareClients({ access, rounds, quick }: Job): Promise<Sampled[]
         }),
       ),
     );
-    found.push(sampled);
-  }
-  return found;
+  });
 }
 
 async function ofSdk({
@@ -215,8 +212,7 @@ export function files(folder: string): Client {
 
 async function compareStores(places: readonly Place[], context: SuiteContext): Promise<Sampled[]> {
   const { quick, iterations, signal, log } = context;
-  const found: Sampled[] = [];
-  for (const size of context.sizes ?? COUNTS.keys()) {
+  const found = await Array.fromAsync(context.sizes ?? COUNTS.keys(), async (size) => {
     const what = sizeName(size);
     log(what);
     const contents = randomContents(size, COUNTS.get(size) ?? 1);
@@ -240,7 +236,7 @@ async function compareStores(places: readonly Place[], context: SuiteContext): P
       ].flatMap(Object.values<Task>),
     );
     const rounds = iterations ?? (quick ? 1 : 5);
-    const sampled = await sampleInterleaved([...tasks, own], { rounds, signal }, (of) =>
+    return sampleInterleaved([...tasks, own], { rounds, signal }, (of) =>
       places.flatMap(({ name: who, most }) =>
         WAYS.map((way) => {
           const name = `${what}: ${way}, ${who}`;
@@ -250,8 +246,7 @@ async function compareStores(places: readonly Place[], context: SuiteContext): P
         }),
       ),
     );
-    found.push(sampled);
-  }
+  });
   await Promise.all(places.map(({ store }) => store.close()));
   return found;
 }

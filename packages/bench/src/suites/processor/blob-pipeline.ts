@@ -110,13 +110,11 @@ export async function blobPipeline(context: SuiteContext): Promise<Findings> {
 
 async function writeSources(folder: string, files: readonly MixedFile[]): Promise<Source[]> {
   await mkdir(folder);
-  const sources: Source[] = [];
-  for (const { name, content } of files) {
+  return Array.fromAsync(files, async ({ name, content }) => {
     const path = join(folder, name);
     await writeFile(path, content);
-    sources.push({ name, path, length: content.length, sha256: sha256(content) });
-  }
-  return sources;
+    return { name, path, length: content.length, sha256: sha256(content) };
+  });
 }
 
 /** What a pass wrote. */

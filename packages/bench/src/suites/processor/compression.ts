@@ -46,13 +46,10 @@ const CODECS = {
 } as const;
 
 export async function compression(context: SuiteContext): Promise<Findings> {
-  const { quick, seed, log } = context;
+  const { quick, seed } = context;
   const [longest = (quick ? 1 : 16) * MIB] = context.sizes ?? [];
-  const parts: Findings[] = [];
-  for (const [kind, content] of await contents(longest, seed)) {
-    log(`${kind}, ${content.length} bytes`);
-    parts.push(await measure(kind, content, context));
-  }
+  const all = await contents(longest, seed);
+  const parts = await Array.fromAsync(all, (each) => measure(...each, context));
   const { notes: shares, ...found } = together(parts);
   return {
     ...found,
@@ -80,8 +77,9 @@ async function contents(longest: number, seed: number): Promise<[string, Buffer]
 async function measure(
   kind: string,
   content: Buffer,
-  { quick, iterations, signal }: SuiteContext,
+  { quick, iterations, signal, log }: SuiteContext,
 ): Promise<Findings> {
+  log(`${kind}, ${content.length} bytes`);
   const { length: bytesPerOperation } = content;
   const hash = sha256(content);
   const stored = new Map<Compression, number>();

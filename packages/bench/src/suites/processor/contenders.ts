@@ -90,10 +90,8 @@ function storeIn(folder: string, identity: Identity, options: Partial<StoreOptio
   return storeOf(identity, { backend, compression: "lz4", ...options });
 }
 
-async function oneByOne(store: Store, sources: readonly Source[]): Promise<string[]> {
-  const addresses: string[] = [];
-  for (const { path } of sources) addresses.push(await store.put(await readFile(path)));
-  return addresses;
+function oneByOne(store: Store, sources: readonly Source[]): Promise<string[]> {
+  return Array.fromAsync(sources, async ({ path }) => store.put(await readFile(path)));
 }
 
 /** A store whose parts are timed for each file, one after another. */

@@ -90,8 +90,7 @@ async function byLength({
       };
       return { labels, sample };
     };
-    const lanes: Lane[] = [];
-    for (const size of sizes) lanes.push(await laneOf(size));
+    const lanes = await Array.fromAsync(sizes, laneOf);
     return sampleLanes(lanes, { rounds, warmups: 0, signal }, (of) =>
       WAYS.flatMap((way) => {
         const own = sizes.map((size) => of(`${way} ${sizeName(size)}`));
