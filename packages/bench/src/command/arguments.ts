@@ -19,7 +19,6 @@ export interface RunSettings {
   readonly prefix: string;
   /** Milliseconds of round trip to add to requests to the object store. */
   readonly rtt?: number | undefined;
-  /** A file with variables for this run. */
   readonly envFile?: string | undefined;
   /** Files to write; `-` is standard output. */
   readonly json?: string | undefined;
@@ -179,7 +178,6 @@ function createProgram(suites: readonly Suite[]): Command {
   return program;
 }
 
-/** The table that `--list` prints. */
 function listSuites(suites: readonly Suite[]): string {
   const rows = suites.map(({ name, title, needsObjectStore, slow, options = [] }) => {
     const needs = [needsObjectStore && "an object store", slow && "minutes"].filter(Boolean);

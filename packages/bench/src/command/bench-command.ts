@@ -3,11 +3,7 @@ import type { BenchContext } from "./context.ts";
 import { runCommand } from "./run-command.ts";
 import { EXIT_CODES, Interruption, Usage, reasonOf } from "./usage.ts";
 
-/**
- * Runs one command line.
- *
- * @returns the exit code
- */
+/** Runs one command line, and returns the exit code. */
 export async function benchCommand(
   args: readonly string[],
   context: BenchContext,

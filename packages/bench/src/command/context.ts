@@ -33,11 +33,7 @@ const DUPLICATE_WINDOW = 500;
 /** Milliseconds allowed for cleaning up. */
 const GRACE = 30_000;
 
-/**
- * The first signal aborts and lets the run clean up; a second one exits at once.
- *
- * @param note prints a line
- */
+/** The first signal aborts and lets the run clean up; a second one exits at once. */
 export function abortOnSignals(note: (line: string) => void): AbortSignal {
   const controller = new AbortController();
   let first = 0;

@@ -3,7 +3,6 @@ import type { SuiteResult } from "../report/report.ts";
 import { counted } from "../report/units.ts";
 import type { Suite } from "../suite.ts";
 
-/** A stream that writes texts in order. */
 export interface TextStream {
   readonly isTTY?: boolean | undefined;
   readonly columns?: number | undefined;

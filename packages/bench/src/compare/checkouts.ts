@@ -101,11 +101,7 @@ async function install(path: string, name: string, signal: AbortSignal): Promise
   });
 }
 
-/**
- * Puts the measuring code into a package as one file, with what it shares with the suites.
- *
- * @returns the path of the script
- */
+/** Puts the measuring code into a package as one script, and returns its path. */
 export async function bundleRound(folder: string): Promise<string> {
   const outdir = join(folder, ".idk-bench-round");
   await Bun.build({ entrypoints: [ROUND], outdir, target: "bun" });

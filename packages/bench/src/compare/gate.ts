@@ -15,7 +15,6 @@ export interface Plan {
 /** Pairs between two verdicts. */
 const STEP = 3;
 
-/** Measures tasks in processes. */
 export interface Measurer {
   pair(task: TaskInfo): Promise<ProcessPair>;
   count(task: TaskInfo, side: keyof ProcessPair): Promise<Counts | Lacking>;
@@ -42,7 +41,6 @@ export interface GateResult {
  * Compares the tasks one after another. A task that misses a target is measured again after all others,
  * when a temporary disturbance of the machine is likely over, and fails only if it misses it again.
  *
- * @param log prints a line per task
  * @throws Error if the head lacks something that the base has, or an operation fails
  */
 export async function compareTasks(

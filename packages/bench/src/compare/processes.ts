@@ -26,7 +26,6 @@ interface BatchPlan {
   readonly warmUps: number;
 }
 
-/** The measuring code. */
 export const ROUND: string = join(import.meta.dirname, "round/round.ts");
 
 /** What is measured: the library that the measuring code finds where it is. */

@@ -10,7 +10,6 @@ const POINTS_MOST = 500;
 /** Only on Linux. */
 const STATUS = "/proc/self/status";
 
-/** Time, CPU time and peak memory of work, and its result. */
 export type Measured<T> = Required<Omit<Sample, "heap" | "memory">> & { readonly result: T };
 
 /**

@@ -12,7 +12,6 @@ export interface Program {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** A program that ran to its end. */
 export type Ran = Required<Omit<Sample, "heap" | "memory">> & { readonly stdout: string };
 
 /**
@@ -53,12 +52,7 @@ export function runAside({ argv, env, signal }: Program): Promise<Ran> {
   return runJob<Ran>(join(import.meta.dirname, "run-aside.ts"), { argv, env }, { env, signal });
 }
 
-/**
- * Runs git in a folder, without the GIT_ variables that hooks set and that redirect it to another
- * repository.
- *
- * @returns its standard output
- */
+/** The output of git in a folder, without the variables of hooks, which name another repository. */
 export async function git(
   folder: string,
   args: readonly string[],

@@ -21,7 +21,6 @@ export interface Sample {
   readonly memory?: readonly MemoryPoint[] | undefined;
 }
 
-/** The name and the classification of a measurement. */
 export type Labels = Pick<Measurement, "name" | "table" | "series" | "x" | "bytesPerOperation">;
 
 /** Labels of a series of measurements by size in bytes. */
@@ -98,7 +97,6 @@ export type Findings = Partial<
   Pick<SuiteResult, "measurements" | "pairs" | "counters" | "targets" | "notes" | "comparison">
 >;
 
-/** The results of all parts of a suite, in their order. */
 export function together(parts: readonly Findings[]): Required<Omit<Findings, "comparison">> {
   return {
     measurements: parts.flatMap(({ measurements = [] }) => measurements),
@@ -109,7 +107,6 @@ export function together(parts: readonly Findings[]): Required<Omit<Findings, "c
   };
 }
 
-/** Finds measurements by name. */
 export type Lookup = (name: string) => Measurement;
 
 /** @throws RangeError if there is no measurement of that name */

@@ -32,7 +32,6 @@ export interface Lane {
  * those are too few samples for a verdict.
  *
  * @param targetsOf computes targets from the measurements so far
- * @throws whatever a lane throws
  */
 export async function sampleLanes(
   lanes: readonly Lane[],

@@ -8,7 +8,6 @@ export interface BareS3 {
   put(name: string, bytes: Uint8Array<ArrayBuffer>, sha256: string): Promise<void>;
   /** @returns the number of bytes read into the buffer */
   get(name: string, buffer: Uint8Array): Promise<number>;
-  /** The response headers of a HEAD request. */
   head(name: string): Promise<Headers>;
   /**
    * The names of at most 1,000 objects behind one, in the order of the server. With a delimiter, those of

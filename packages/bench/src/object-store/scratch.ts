@@ -10,11 +10,7 @@ import type { ObjectStoreAccess } from "../suite.ts";
 export interface Scratch {
   /** Access to a folder below the prefix, which `clear` empties. */
   at(folder: string): ObjectStoreAccess;
-  /**
-   * Deletes all objects in its folders.
-   *
-   * @returns the number of deleted objects
-   */
+  /** Deletes all objects in its folders, and returns their number. */
   clear(): Promise<number>;
 }
 
@@ -83,11 +79,7 @@ export function openBackend(
 
 const DELETES_AT_ONCE = 16;
 
-/**
- * Deletes all blobs and markers below the prefix.
- *
- * @returns their number
- */
+/** Deletes all blobs and markers below the prefix, and returns their number. */
 export async function clearAll(access: ObjectStoreAccess): Promise<number> {
   const backend = openBackend(access);
   try {
@@ -100,11 +92,7 @@ export async function clearAll(access: ObjectStoreAccess): Promise<number> {
   }
 }
 
-/**
- * Deletes all blobs below the prefix, and leaves markers.
- *
- * @returns their number
- */
+/** Deletes all blobs below the prefix, leaves markers, and returns the number of blobs. */
 export async function clearBlobs(access: ObjectStoreAccess): Promise<number> {
   const backend = openBackend(access);
   try {

@@ -62,7 +62,6 @@ export function renderHtml(report: Report, problems: readonly Problem[]): string
     </html> `.markup;
 }
 
-/** The fastest put and get of the run. */
 function fastest(suites: readonly SuiteResult[]): string {
   const rates = suites.flatMap(({ measurements }) =>
     measurements.map((one) => ({ ...one, rate: rateOf(one) ?? 0 })),

@@ -42,7 +42,6 @@ export interface Problem {
   readonly level: "failure" | "warning";
   /** Absent if it concerns the whole run. */
   readonly suite?: string | undefined;
-  /** The target, if it concerns one. */
   readonly target?: Target | undefined;
   /** One sentence. */
   readonly message: string;

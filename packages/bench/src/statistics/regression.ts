@@ -8,11 +8,7 @@ export interface Line {
   readonly error: number;
 }
 
-/**
- * Fits a line by least squares.
- *
- * @param points three or more, not all with the same x
- */
+/** Fits a line by least squares to three or more points, which do not all have the same x. */
 export function fitLine(points: Points): Line {
   const { m: slope, b } = linearRegression(points.map(([x, y]) => [x, y]));
   const middle = sum(points.map(([x]) => x)) / points.length;

@@ -52,8 +52,6 @@ export function countingBackend(backend: Backend, tally: Tally): Backend {
 /**
  * An HTTP proxy in front of an object store that counts actual requests, including retries. It forwards
  * the Host header unchanged, because request signatures cover it.
- *
- * @returns the endpoint to use instead of the store's
  */
 export function countingProxy(
   upstream: string,

@@ -11,11 +11,7 @@ import { Hash, Hmac, subtle } from "node:crypto";
 
 let hashed = 0;
 
-/**
- * Patches the hash functions of this process.
- *
- * @returns a function that returns the bytes hashed on this thread since then
- */
+/** Patches the hash functions. Returns a function that counts the bytes hashed on this thread since. */
 export function watchHashing(): () => number {
   counting(Hash.prototype, "update", 0, 1);
   counting(Hmac.prototype, "update", 0, 1);

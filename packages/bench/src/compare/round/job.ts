@@ -19,9 +19,7 @@ export interface Job {
   readonly store?: ObjectStoreAccess | undefined;
 }
 
-/** What one batch took. */
 export interface Batch {
-  /** Elapsed time. */
   readonly seconds: number;
   /** User and system time of all threads of the process. */
   readonly cpuSeconds: number;

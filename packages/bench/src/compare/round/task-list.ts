@@ -12,7 +12,6 @@ import {
   streamOf,
 } from "./work.ts";
 
-/** A task that compares two revisions. */
 export interface TaskInfo {
   /** The name on the command line. */
   readonly name: string;

@@ -20,7 +20,6 @@ export function peakTarget({ name, peakRss = Number.NaN }: Measurement): Target 
   return exactTarget(`${name}: peak of resident memory`, peakRss, "bytes", peakBound());
 }
 
-/** Its command lines. */
 interface Command {
   help(): Program;
   put(file: string, store: string): Program;
@@ -28,13 +27,7 @@ interface Command {
   stat(address: string, store: string): Program;
 }
 
-/**
- * The command, without the settings, keys and journals of the user.
- *
- * @param script its entry point
- * @param folder for the key, and for what the command writes
- * @param env variables for the command
- */
+/** The command, without the settings, keys and journals of the user, which it has below the folder. */
 export async function commandOf(
   script: string,
   folder: string,

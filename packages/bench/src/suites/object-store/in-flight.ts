@@ -11,9 +11,6 @@ const GATHERING = 250;
 /**
  * A target for the chunks that an operation of a store with default settings has in flight at once. It is
  * exact, and needed because a store nearby is hardly slower one chunk after another.
- *
- * @param open a store over the backend
- * @param passesOf the operation
  */
 export async function inFlightTarget(
   what: string,

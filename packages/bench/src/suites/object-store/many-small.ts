@@ -80,7 +80,6 @@ export async function manySmall(context: SuiteContext): Promise<Findings> {
   };
 }
 
-/** A put and a get of all objects. */
 async function work(job: Job): Promise<Sample[]> {
   const passes = passesTo(job, parseIdentity(job.identity));
   const tasks = (count: number): Task[] => {

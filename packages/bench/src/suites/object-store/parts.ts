@@ -97,8 +97,6 @@ export function partsMeter(naCl: NaCl, inner: Backend): PartsMeter {
 /**
  * Measures the parts of a metered operation on a content of a size. If they run one after another, there
  * is also a measurement of the rest; if they overlap, their sum is more than the whole.
- *
- * @param names of the parts in the suite
  */
 export async function measureParts(
   size: number,

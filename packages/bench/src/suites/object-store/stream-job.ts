@@ -47,7 +47,6 @@ export interface Streamed extends Sample {
 
 interface Transfer {
   up(): Promise<readonly string[]>;
-  /** Reads everything. */
   down(names: readonly string[]): Promise<void>;
   /** Reads everything once more and throws if other bytes come back. */
   check(names: readonly string[]): Promise<void>;

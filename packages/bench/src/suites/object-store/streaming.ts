@@ -50,7 +50,6 @@ const GROWTH_MOST = 1.5;
 /** Of the memory beyond that at the start, by size. */
 const EXPONENT_MOST = 0.5;
 
-/** How streams are transferred. */
 type Setting = Pick<StreamJob, "chunk" | "concurrency">;
 
 interface Plan {

@@ -117,7 +117,6 @@ async function writeSources(folder: string, files: readonly MixedFile[]): Promis
   });
 }
 
-/** What a pass wrote. */
 interface Stored {
   readonly bytes: number;
   /** The SHA-256 of each. */
@@ -186,11 +185,7 @@ function rates({ distribution, bytesPerOperation = 0, x }: Measurement, stored?:
   return `${files} files/s, ${rate} MB/s${part ?? ""}`;
 }
 
-/**
- * Measurements of the stages, with one sample per file, and the share of each stage.
- *
- * @param lengths of the files in bytes, repeated
- */
+/** A sample of each stage for each file, and the share of each stage. The lengths are repeated. */
 function stageFindings(
   pipeline: string,
   taken: readonly StageTimes[],

@@ -11,7 +11,6 @@ import { putAll, storeOf } from "../../harness/identity.ts";
 import { mean } from "../../statistics/describe.ts";
 import { partsMeter } from "../object-store/parts.ts";
 
-/** A file to store. */
 export interface Source {
   readonly name: string;
   readonly path: string;
@@ -24,7 +23,6 @@ export interface Source {
 export type StageTimes = Readonly<Record<string, number>>;
 
 export interface Contender {
-  /** Of its measurements. */
   readonly names: readonly [string, ...string[]];
   /** Whether equal files give equal blobs. */
   readonly repeats: boolean;
@@ -176,8 +174,6 @@ const keyOf = (salt: Uint8Array, iterations: number) =>
 /**
  * A common way to encrypt a file with a password: PBKDF2 derives a key for each file from its own salt, and
  * the result is a JSON document with base64 fields.
- *
- * @returns the time of each stage
  */
 export async function storeClassic(
   source: string,

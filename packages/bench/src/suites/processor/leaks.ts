@@ -108,7 +108,6 @@ export function decisive(runs: readonly Target[]): Target | undefined {
   return met.length > missed.length ? met.at(-1) : undefined;
 }
 
-/** The measured work of a child process. */
 async function work({ use, rounds }: Job): Promise<Traced> {
   const { lengths, compression, many } = USES[use]!;
   const maxBytes = Math.max(...lengths);

@@ -112,7 +112,6 @@ function phrase(random: Random): string {
   return Array.from({ length: 12 }, () => word(random)).join(" ");
 }
 
-/** A line of a program. */
 function line(random: Random): string {
   const [one, two, three] = [word(random), word(random), word(random)];
   const name = `${one}${two.charAt(0).toUpperCase()}${two.slice(1)}`;

@@ -119,14 +119,12 @@ interface Job {
   readonly identity: string;
   /** Number of puts and gets before, because a new process compiles code first. */
   readonly warmUps: number;
-  /** The address to get. */
   readonly address?: string | undefined;
 }
 
 /** The result is the address, the increase that of resident memory, from before to the peak, in bytes. */
 type Outcome = Measured<string> & { readonly increase: number };
 
-/** A put or get of one length, in a child process. */
 export async function work({ way, mib, folder, warmUps, address, ...job }: Job): Promise<Outcome> {
   const identity = parseIdentity(job.identity);
   const backend = filesystem(folder, { durability: "none" });

@@ -39,7 +39,6 @@ const LEAST: Readonly<Record<string, readonly [threaded: number, alone: number]>
 /** The least seconds of all threads per second of the calling one: 1 is all that it does alone. */
 const THREADS = 1.5;
 
-/** What is wanted. */
 const GOAL = { threaded: 1.5, alone: 0.9 } as const;
 
 export async function serialBound(context: SuiteContext): Promise<Findings> {
@@ -58,7 +57,6 @@ export async function serialBound(context: SuiteContext): Promise<Findings> {
   return together([threaded, await measure(less, 0, rounds(8), context), { notes }]);
 }
 
-/** @param workers as in the store's options */
 async function measure(
   content: Uint8Array<ArrayBuffer>,
   workers: number | undefined,
@@ -106,11 +104,7 @@ export interface StoreInMemory extends AsyncDisposable {
   readonly threads: Readonly<Record<string, readonly number[]>>;
 }
 
-/**
- * A store in memory that has a content, and ways to put and get it.
- *
- * @param workers as in the store's options
- */
+/** A store in memory that has a content, and ways to put and get it. */
 export async function storeInMemory(
   content: Uint8Array<ArrayBuffer>,
   workers: number | undefined,

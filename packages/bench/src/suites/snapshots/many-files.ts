@@ -44,11 +44,7 @@ export async function makeFiles(
   await sleep(2100);
 }
 
-/**
- * Writes one per cent of the files anew: all of every hundredth folder, or one in each folder.
- *
- * @returns their bytes
- */
+/** Writes 1 % of the files anew, all of every hundredth folder or one of each; returns their bytes. */
 export function changeFiles(
   source: string,
   spread: "clustered" | "scattered",

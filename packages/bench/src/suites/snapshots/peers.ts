@@ -40,7 +40,6 @@ interface Part {
   readonly steps: readonly string[];
   /** Further steps, of idk alone. */
   readonly own?: readonly string[];
-  /** Fills the folder to back up. */
   fill(source: string): Promise<void>;
   /** A sample for each step. */
   measure(run: Run, site: Site, source: string): Promise<Sample[]>;

@@ -50,7 +50,6 @@ const ONE = "2/50";
 
 interface Setting extends SuiteContext {
   readonly scratch: Scratch;
-  /** The command. */
   readonly script: string;
   readonly folder: string;
   readonly source: string;
