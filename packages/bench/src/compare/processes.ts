@@ -2,12 +2,13 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { Taken } from "../harness/memory.ts";
 import { jobProgram } from "../harness/processes.ts";
 import type { ProcessPair, ProcessSide } from "../report/report.ts";
 import type { Random } from "../statistics/random.ts";
 import type { SuiteContext } from "../suite.ts";
 import type { Measurer } from "./gate.ts";
-import type { Batch, Counts, Job, Lacking } from "./round/job.ts";
+import type { Counts, Job, Lacking } from "./round/job.ts";
 import type { TaskInfo } from "./round/task-list.ts";
 
 /** A batch is long compared with the clock and short compared with the machine's changes of speed. */
@@ -42,13 +43,13 @@ const PEAK_BATCHES = 3;
 /** Where processes have their folders and store their objects. */
 export type Place = { readonly folder: string } & Pick<SuiteContext, "store" | "signal">;
 type Side = keyof ProcessPair;
-type Batches = Readonly<Record<Side, Batch>>;
+type Batches = Readonly<Record<Side, Taken>>;
 
 /** A process with a job: see round/job.ts. Disposing ends it and removes its folder. */
 export interface RoundProcess extends AsyncDisposable {
   /** Waits for what it prints next. */
   answer(): Promise<unknown>;
-  run(operations: number): Promise<Batch>;
+  run(operations: number): Promise<Taken>;
   /** Lets it verify and remove what it stored. */
   end(): Promise<void>;
 }
@@ -91,7 +92,7 @@ export async function startProcess(
     async run(operations) {
       void child.stdin.write(`${operations}\n`);
       void child.stdin.flush();
-      return (await answer()) as Batch;
+      return (await answer()) as Taken;
     },
     async end() {
       void child.stdin.end();

@@ -2,7 +2,6 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import type { MemoryPoint } from "../report/report.ts";
 import { thinned } from "../statistics/bootstrap.ts";
-import type { Sample } from "./results.ts";
 
 /** The limit of the report's schema. */
 const POINTS_MOST = 500;
@@ -10,7 +9,14 @@ const POINTS_MOST = 500;
 /** Only on Linux. */
 const STATUS = "/proc/self/status";
 
-export type Measured<T> = Required<Omit<Sample, "heap" | "memory">> & { readonly result: T };
+/** Seconds, those of CPU time of all threads, and peak resident memory in bytes. */
+export interface Taken {
+  readonly seconds: number;
+  readonly cpuSeconds: number;
+  readonly peakRss: number;
+}
+
+export type Measured<T> = Taken & { readonly result: T };
 
 /**
  * Measures work. The peak is that of the work alone if the system can reset it; otherwise it is the

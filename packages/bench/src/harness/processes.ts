@@ -3,7 +3,7 @@
  * on Linux, the peak memory of a child is never reported below the peak of its parent.
  */
 import { join } from "node:path";
-import type { Sample } from "./results.ts";
+import type { Taken } from "./memory.ts";
 
 export interface Program {
   readonly argv: readonly string[];
@@ -12,7 +12,7 @@ export interface Program {
   readonly signal?: AbortSignal | undefined;
 }
 
-export type Ran = Required<Omit<Sample, "heap" | "memory">> & { readonly stdout: string };
+export type Ran = Taken & { readonly stdout: string };
 
 /**
  * Runs a program to its end and measures it, start-up included. CPU time includes child processes that

@@ -118,5 +118,5 @@ async function sampleOf(task: Task, collect: (task: Task) => void): Promise<Samp
     return task.run();
   });
   await task.check?.(result);
-  return { seconds: seconds / calls, cpuSeconds: cpuSeconds! / calls, peakRss };
+  return { seconds: seconds / calls, cpuSeconds: cpuSeconds / calls, peakRss };
 }

@@ -5,9 +5,10 @@ import { memory } from "@idk/storage/memory";
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { bundleRound } from "../../src/compare/checkouts.ts";
 import { ROUND, inPlace, startProcess } from "../../src/compare/processes.ts";
-import type { Batch, Counts, Job } from "../../src/compare/round/job.ts";
+import type { Counts, Job } from "../../src/compare/round/job.ts";
 import { TASKS, type TaskInfo } from "../../src/compare/round/task-list.ts";
 import { fixtureOver, manyGets, manyPuts } from "../../src/compare/round/work.ts";
+import type { Taken } from "../../src/harness/memory.ts";
 import { run } from "../../src/harness/processes.ts";
 
 // Starts processes, on machines that may be busy.
@@ -26,7 +27,7 @@ function start(task: TaskInfo, mode: Job["mode"] = "measure", script = ROUND) {
 }
 
 /** Measures two batches of the smallest size. */
-async function measure(task: TaskInfo, script = ROUND): Promise<Batch[]> {
+async function measure(task: TaskInfo, script = ROUND): Promise<Taken[]> {
   await using process = await start(task, "measure", script);
   await process.answer();
   const batches = [await process.run(task.least), await process.run(task.least)];

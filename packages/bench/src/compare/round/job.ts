@@ -3,8 +3,8 @@
  *
  * A process receives its job from `jobProgram`. To count, it answers with the counts. To measure, it
  * prepares the work and prints a line. Each line of standard input is then a number of operations, which
- * it runs as a batch; it prints what the batch took. At the end of the input it verifies and removes what
- * it stored, and answers.
+ * it runs as a batch; it prints what the batch took, and the peak memory of the process so far. At the end
+ * of the input it verifies and removes what it stored, and answers.
  */
 import type { ObjectStoreAccess } from "../../suite.ts";
 
@@ -17,14 +17,6 @@ export interface Job {
   readonly folder: string;
   /** Where the task may store objects, if it needs a store; it removes them. */
   readonly store?: ObjectStoreAccess | undefined;
-}
-
-export interface Batch {
-  readonly seconds: number;
-  /** User and system time of all threads of the process. */
-  readonly cpuSeconds: number;
-  /** Peak resident memory of the process until the end of the batch, preparation included, in bytes. */
-  readonly peakRss: number;
 }
 
 /**

@@ -160,7 +160,7 @@ export async function work({ way, mib, folder, warmUps, address, ...job }: Job):
   const found = await hashOf((await store.get(stored)).chunks());
   if (found !== (await hashOf(pieces(mib)))) throw new Error("wrong bytes came back");
   if (way === "put") await store.deleteTree(stored);
-  return { ...measured, increase: Math.max(0, measured.peakRss! - before) };
+  return { ...measured, increase: Math.max(0, measured.peakRss - before) };
 }
 
 /** Pieces of random bytes, each overwritten after three further ones. */

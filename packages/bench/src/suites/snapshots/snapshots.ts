@@ -129,7 +129,7 @@ async function countedSteps(setting: Setting, round: number): Promise<Step[]> {
     // The folders above the source are in a snapshot, too: let them change each time.
     await withFolder(async () => {});
     const before = { ...tally };
-    const { peakRss = Number.NaN } = await runAside({ ...program, signal });
+    const { peakRss } = await runAside({ ...program, signal });
     const since = (key: keyof typeof tally): number => tally[key] - before[key];
     const counts = {
       requests: (["GET", "PUT", "HEAD", "POST", "DELETE"] as const)
