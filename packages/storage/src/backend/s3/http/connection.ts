@@ -4,6 +4,7 @@ import { type BucketConfig, requirePrintable, requirePrintableKeys } from "../bu
 import { type ConnectProbe, connectProbe } from "./connect-probe.ts";
 import { sdkHandler } from "./sdk-handler.ts";
 import { explainMissing } from "../peer-dependencies.ts";
+import { createSigner } from "./sign.ts";
 
 export type Sdk = typeof import("@aws-sdk/client-s3");
 
@@ -22,8 +23,8 @@ export interface SignedRequest {
 }
 
 /**
- * The SDK finds credentials, region and endpoint, and signs. The requests go through `fetch`, which
- * is about twice as fast as the SDK; only provisioning uses the SDK's client.
+ * The SDK finds credentials, region and endpoint. The requests go through `fetch`, which is about twice
+ * as fast as the SDK; only provisioning uses the SDK's client.
  */
 export interface Connection {
   readonly sdk: Sdk;
@@ -72,12 +73,7 @@ export async function connect(config: BucketConfig): Promise<Connection> {
     throw usage("SSE-C sends its key with every request, so it needs an https:// endpoint");
   }
   const [scheme] = (properties?.["authSchemes"] ?? []) as { signingRegion?: string }[];
-  const signer = await resolved.signer({
-    name: "sigv4",
-    signingName: "s3",
-    signingRegion: scheme?.signingRegion ?? (await resolved.region()),
-    properties: {},
-  });
+  const sign = createSigner(scheme?.signingRegion ?? (await resolved.region()));
   const probe = connectProbe(url, config.timeouts.connect);
   const base = url.pathname.replace(/\/$/u, "");
 
@@ -89,27 +85,23 @@ export async function connect(config: BucketConfig): Promise<Connection> {
     endpointFromEnvironment: config.endpoint === undefined && resolved.isCustomEndpoint === true,
     async sign({ method, key, query = {}, headers }) {
       // Cheap, because the SDK caches credentials until they expire.
-      requirePrintableKeys(await resolved.credentials());
+      const credentials = await resolved.credentials();
+      requirePrintableKeys(credentials);
       const path = `${base}/${encodePath(key)}`;
-      const signed = await signer.sign(
-        {
-          method,
-          protocol: url.protocol,
-          hostname: url.hostname,
-          path,
-          query,
-          headers: { ...headers, host: url.host },
-        },
-        // This machine's clock. The SDK's own date is corrected after a clock skew error, which
-        // would make the outcome of a call depend on the calls before it.
-        { signingDate: new Date() },
+      const search = queryString(query);
+      // This machine's clock. The SDK's own date is corrected after a clock skew error, which would
+      // make the outcome of a call depend on the calls before it.
+      const signed = sign(
+        { method, path, query: search, headers: { ...headers, host: url.host } },
+        credentials,
+        new Date(),
       );
-      for (const [name, value] of Object.entries(signed.headers)) {
+      for (const [name, value] of Object.entries(signed)) {
         requirePrintable(`the header ${name}`, value);
       }
       // `fetch` sets the host from the URL, and some runtimes reject it as a header.
-      const { host: _, ...rest } = signed.headers;
-      return { url: `${url.origin}${path}${queryString(query)}`, headers: rest };
+      const { host: _, ...rest } = signed;
+      return { url: `${url.origin}${path}${search && `?${search}`}`, headers: rest };
     },
     close() {
       probe.close();
@@ -118,9 +110,13 @@ export async function connect(config: BucketConfig): Promise<Connection> {
   };
 }
 
+/** In the order of names, as signatures require. */
 function queryString(query: Readonly<Record<string, string>>): string {
-  const pairs = Object.entries(query).map(([name, value]) => `${encode(name)}=${encode(value)}`);
-  return pairs.length === 0 ? "" : `?${pairs.join("&")}`;
+  return Object.entries(query)
+    .map(([name, value]) => [encode(name), encode(value)] as const)
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+    .map((pair) => pair.join("="))
+    .join("&");
 }
 
 function encodePath(key: string): string {
