@@ -102,8 +102,15 @@ async function* chunksOf(
   deadline: Deadline,
   stall: number,
 ): AsyncGenerator<Uint8Array> {
-  if (response.body === null) return;
   const due = (stall / 1000) * MIN_DOWNLOAD_RATE;
+  // The deadline is not extended for so little, and a stream costs more than the bytes.
+  if ((contentLength(response.headers) ?? Infinity) <= due) {
+    const whole = new Uint8Array(await response.arrayBuffer());
+    if (deadline.signal.aborted) throw deadline.signal.reason;
+    yield whole;
+    return;
+  }
+  if (response.body === null) return;
   let received = 0;
   const reader = response.body.getReader();
   try {
