@@ -104,7 +104,9 @@ function answerOf(documents: Budget, text: string): Promise<Answer> {
 }
 
 function piecesOf({ body }: Answer): AsyncIterator<Uint8Array> {
-  if (typeof body !== "object") throw new Error("the answer is short");
+  if (typeof body !== "object" || body instanceof Uint8Array) {
+    throw new Error("the answer is short");
+  }
   return body[Symbol.asyncIterator]();
 }
 

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { createHash } from "node:crypto";
-import { elementOf, elementsOf, sharedGateway } from "./running.ts";
+import { elementOf, elementsOf, sharedGateway, startGateway } from "./running.ts";
 
 setDefaultTimeout(30_000);
 
@@ -235,4 +235,20 @@ describe("GetObjectAttributes", () => {
     expect((await ask("/main/none?attributes", "ETag")).code).toBe("NoSuchKey");
     expect((await running().send("GET", "/main/k?attributes")).code).toBe("InvalidRequest");
   });
+});
+
+test("a fault at the end of a short object is an error, and nothing of it is sent", async () => {
+  await using faulty = await startGateway();
+  const { objects } = faulty.rig;
+  await faulty.send("PUT", "/main/k", { body: CONTENT });
+  const { readObject } = objects;
+  Object.assign(objects, {
+    async *readObject(...given) {
+      yield* readObject(...given);
+      throw new Error("the hash of the file is another one");
+    },
+  } satisfies Partial<typeof objects>);
+  const answer = await faulty.send("GET", "/main/k");
+  expect([answer.status, answer.code]).toEqual([500, "InternalError"]);
+  expect(answer.text).not.toContain(CONTENT);
 });

@@ -182,7 +182,8 @@ describe("an answer that takes long", () => {
   async function textOf(answer: Awaited<ReturnType<typeof slowAnswer>>): Promise<string> {
     if (typeof answer.body === "string") return answer.body;
     let text = "";
-    for await (const piece of answer.body!) text += Buffer.from(piece).toString();
+    const pieces = answer.body as AsyncIterable<Uint8Array>;
+    for await (const piece of pieces) text += Buffer.from(piece).toString();
     return text;
   }
 

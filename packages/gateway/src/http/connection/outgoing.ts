@@ -7,8 +7,11 @@ export interface Answer {
   readonly status: number;
   /** By lower-case name. */
   readonly headers: Readonly<Record<string, string>>;
-  /** By default none. Bytes are sent with the `content-length` in the headers, or else in chunks. */
-  readonly body?: string | AsyncIterable<Uint8Array> | undefined;
+  /**
+   * By default none. One that comes piece by piece is sent with the `content-length` in the headers, or
+   * else in chunks.
+   */
+  readonly body?: string | Uint8Array | AsyncIterable<Uint8Array> | undefined;
 }
 
 /** The client took too long, or is gone. There is nobody to tell. */
@@ -25,6 +28,7 @@ export interface SendOptions {
   readonly sent: (bytes: number) => void;
 }
 
+const NOTHING = new Uint8Array(0);
 /** Written at once, so that a client which takes that much in its time is not given up on. */
 const SLICE = 64 * 1024;
 
@@ -39,8 +43,8 @@ export async function sendAnswer(
   { patience: limits, beforeEnd, sent }: SendOptions,
 ): Promise<void> {
   const patience = createPatience(limits);
-  if (body === undefined || typeof body === "string") {
-    const bytes = Buffer.from(body ?? "");
+  if (body === undefined || typeof body === "string" || body instanceof Uint8Array) {
+    const bytes = typeof body === "string" ? Buffer.from(body) : (body ?? NOTHING);
     // An answer to HEAD has the length of the body that it does not have.
     const length = headers["content-length"] ?? `${bytes.length}`;
     response.writeHead(

@@ -34,13 +34,23 @@ async function getObject(request: Request): Promise<Answer> {
   if (status === 304) return { status, headers };
   if (opened.object.size === 0) return { status, headers };
   const pieces = objects.readObject(opened, range, { signal, memoryWaitMs: MEMORY_WAIT_MS });
-  return { status, headers, body: await started(pieces) };
+  return { status, headers, body: await started(pieces, Number(headers["content-length"])) };
 }
 
-/** Waits for the first piece, so that an object which cannot be read is an error and not a torn answer. */
-async function started(pieces: AsyncIterable<Uint8Array>): Promise<AsyncIterable<Uint8Array>> {
+/**
+ * Waits for the first piece, so that an object which cannot be read is an error and not a torn answer. If
+ * that is all there is, it waits for the end, too, which may bring a fault.
+ */
+async function started(
+  pieces: AsyncIterable<Uint8Array>,
+  length: number,
+): Promise<Uint8Array | AsyncIterable<Uint8Array>> {
   const iterator = pieces[Symbol.asyncIterator]();
   const first = await iterator.next();
+  if (first.done !== true && first.value.length === length) {
+    await iterator.next();
+    return first.value;
+  }
   let isFirst = true;
   return {
     [Symbol.asyncIterator]: () => ({
