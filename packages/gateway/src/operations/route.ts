@@ -29,6 +29,13 @@ const OPERATIONS: readonly Operation[] = [
   ...TAGGING_OPERATIONS,
 ];
 
+/** By level and method, those with the most selectors first. */
+const CANDIDATES = new Map<string, Operation[]>();
+for (const operation of OPERATIONS.toSorted((a, b) => weight(b) - weight(a))) {
+  const name = `${operation.level} ${operation.method}`;
+  CANDIDATES.set(name, [...(CANDIDATES.get(name) ?? []), operation]);
+}
+
 /** What the choice of an operation depends on. */
 export interface Routed {
   readonly level: Operation["level"];
@@ -58,24 +65,20 @@ const SUBRESOURCES = new Set(
  * @throws S3Error `NotImplemented`, `MethodNotAllowed`
  */
 export function route({ level, method, query, headers }: Routed): Operation {
-  const candidates = OPERATIONS.filter(
-    (operation) =>
-      operation.level === level &&
-      operation.method === method &&
-      (operation.selectors ?? []).every((name) => query.has(name)) &&
-      (operation.header === undefined || headers.has(operation.header)),
+  const candidates = CANDIDATES.get(`${level} ${method}`);
+  const operation = candidates?.find(
+    ({ selectors = [], header }) =>
+      selectors.every((name) => query.has(name)) && (header === undefined || headers.has(header)),
   );
-  const [operation] = candidates.toSorted((a, b) => weight(b) - weight(a));
   if (operation === undefined) {
-    const isKnown = OPERATIONS.some((other) => other.level === level && other.method === method);
     const names = [...query.keys()].filter((name) => SUBRESOURCES.has(name));
-    if (isKnown || names.length > 0) throw notImplemented(names[0] ?? method);
+    if (candidates !== undefined || names.length > 0) throw notImplemented(names[0] ?? method);
     throw new S3Error("MethodNotAllowed");
   }
-  const known = new Set([...(operation.selectors ?? []), ...(operation.parameters ?? [])]);
+  const { selectors = [], parameters = [] } = operation;
   const isRead = method === "GET" || method === "HEAD";
   for (const [name, value] of query) {
-    if (known.has(name) || COMMON.has(name)) continue;
+    if (selectors.includes(name) || parameters.includes(name) || COMMON.has(name)) continue;
     if (!isRead || value === "" || SUBRESOURCES.has(name)) throw notImplemented(name);
   }
   return operation;

@@ -6,9 +6,13 @@ import type { RequestHeaders } from "./request.ts";
  * encode fewer or more characters than that, and sign what they send.
  */
 export function canonicalPaths(rawPath: string): readonly string[] {
+  if (UNCHANGED.test(rawPath)) return [rawPath];
   const encoded = encodePath(decodePercent(rawPath));
   return encoded === rawPath ? [encoded] : [encoded, rawPath];
 }
+
+/** Paths that encoding leaves as they are. */
+const UNCHANGED = /^[A-Za-z0-9\-._~/]*$/u;
 
 /** @param without a parameter to leave out: the signature */
 export function canonicalQuery(query: ReadonlyMap<string, string>, without?: string): string {

@@ -28,7 +28,11 @@ function encodeBytes(bytes: Uint8Array, table: readonly string[]): string {
   return text;
 }
 
+const encoder = new TextEncoder();
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+/** ASCII of which nothing is encoded: most of what clients send. */
+const PLAIN = /^[^%\u0080-\uFFFF]*$/u;
 
 /**
  * Decodes what is percent-encoded in a part of a target.
@@ -38,6 +42,7 @@ const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
  * @throws S3Error `InvalidURI` if it is not percent-encoded UTF-8
  */
 export function decodePercent(text: string): Uint8Array {
+  if (PLAIN.test(text)) return encoder.encode(text);
   const bytes = new Uint8Array(text.length);
   let length = 0;
   for (let i = 0; i < text.length; i++) {
