@@ -74,10 +74,7 @@ export interface StoredObject extends ObjectRecord {
 }
 
 /** An object as a listing has it. */
-export type ListedObject = Pick<
-  StoredObject,
-  "bucket" | "key" | "seq" | "size" | "etag" | "time" | "checksums"
->;
+export type ListedObject = Pick<StoredObject, "key" | "size" | "etag" | "time" | "checksums">;
 
 /** An object with the list of its content roots, which is empty if it is inline. */
 export interface OpenedObject {

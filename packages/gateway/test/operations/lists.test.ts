@@ -254,3 +254,14 @@ describe("buckets", () => {
     expect((await send("PUT", `/main?${name}`, { body: "<A/>" })).code).toBe("NotImplemented");
   });
 });
+
+test("an entry has its key as text, and the algorithm and type of its checksum", async () => {
+  const { send } = running();
+  const headers = { "x-amz-checksum-sha256": createHash("sha256").update("x").digest("base64") };
+  expect((await send("PUT", "/b/%3C%26", { body: "x", headers })).status).toBe(200);
+  const { text } = await send("GET", "/b?list-type=2");
+  expect(text).toContain("<Contents><Key>&lt;&amp;</Key><LastModified>");
+  expect(text).toContain(
+    "</ETag><ChecksumAlgorithm>SHA256</ChecksumAlgorithm><ChecksumType>FULL_OBJECT</ChecksumType><Size>1</Size>",
+  );
+});

@@ -28,7 +28,7 @@ import type {
 export const BUCKET_COLUMNS = "id, name, owner, region, time";
 export const OBJECT_COLUMNS =
   "bucket, key, seq, kind, root, owner, parts, size, etag, time, checksums_json, tags_json, headers_json";
-export const LISTED_COLUMNS = "bucket, key, seq, size, etag, time, checksums_json";
+export const LISTED_COLUMNS = "key, size, etag, time, checksums_json";
 export const PART_COLUMNS = "number, seq, size, etag, time, checksums_json";
 export const UPLOAD_COLUMNS =
   "seq, secret, bucket, key, owner, time, tags_json, headers_json, options_json";
@@ -75,12 +75,7 @@ export function toObject(row: Row): StoredObject {
 }
 
 export function toListed(row: Row): ListedObject {
-  return {
-    bucket: integer(row["bucket"]),
-    key: row["key"] as Key,
-    seq: integer(row["seq"]),
-    ...toAttributes(row),
-  };
+  return { key: row["key"] as Key, ...toAttributes(row) };
 }
 
 /** The number that an object's contents and parts belong to; undefined if it is inline. */
