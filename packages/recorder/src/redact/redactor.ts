@@ -1,7 +1,7 @@
 import type { RedactorOptions, Redactor, RedactRule } from "./contract.ts";
 import { redactBody } from "./bodies/body.ts";
 import { redactValue } from "./json/redact-json.ts";
-import { checkOptions, checkRules } from "./rules/check.ts";
+import { type CheckedRule, checkOptions, checkRules } from "./rules/check.ts";
 import { patternMatcher } from "../record/pattern.ts";
 import { compileRules, type RuleSet } from "./rules/rule-set.ts";
 import { redactHeaders } from "./values/headers.ts";
@@ -18,33 +18,32 @@ const SETS_MAX = 256;
 export function createRedactor(rules: readonly RedactRule[], options: RedactorOptions): Redactor {
   const checked = checkRules(rules);
   const { hashKey, defaults, ...limits } = checkOptions(options);
-  const hasRoutes = checked.some(({ route }) => route !== undefined);
-  const routes = checked.map(({ route }) =>
-    route === undefined ? undefined : patternMatcher(route),
-  );
+  // Rules of the same route are on together.
+  const routes = [...new Set(checked.flatMap(({ route }) => route ?? []))];
+  const matchers = routes.map(patternMatcher);
   const sets = new Map<string, RuleSet>();
 
-  const setOf = (key: string, isOn: (index: number) => boolean): RuleSet => {
+  /** @param key for each of `routes`, `1` if it matches */
+  const setOf = (key: string): RuleSet => {
     const known = sets.get(key);
     if (known !== undefined) return known;
     if (sets.size >= SETS_MAX) sets.clear();
-    const made = compileRules(
-      checked.filter((_, index) => isOn(index)),
-      defaults,
-      hashKey,
-    );
+    const isOn = ({ route }: CheckedRule): boolean =>
+      route === undefined || key[routes.indexOf(route)] === "1";
+    const made = compileRules(checked.filter(isOn), defaults, hashKey);
     sets.set(key, made);
     return made;
   };
   const setFor = (url: string, route: string | undefined): RuleSet => {
-    if (!hasRoutes) return setOf("", () => true);
+    if (matchers.length === 0) return setOf("");
     // Frameworks match paths regardless of case.
-    const places = [
-      pathOf(url).toLowerCase(),
-      ...(route === undefined ? [] : [route.toLowerCase()]),
-    ];
-    const isOn = routes.map((matches) => matches === undefined || places.some(matches));
-    return setOf(isOn.map(Number).join(""), (index) => isOn[index]!);
+    const path = pathOf(url).toLowerCase();
+    const other = route?.toLowerCase();
+    let key = "";
+    for (const matches of matchers) {
+      key += matches(path) || (other !== undefined && matches(other)) ? "1" : "0";
+    }
+    return setOf(key);
   };
 
   return {
