@@ -18,7 +18,7 @@ export class BodyCopy {
    * The bytes copied, with room after them. One buffer, all of which is taken from the budget: chunks
    * by themselves would occupy much more memory than their bytes.
    */
-  #buffer = EMPTY;
+  #buffer: Buffer = EMPTY;
   /** Nobody gives back what would be taken now. */
   #released = false;
 
@@ -28,13 +28,14 @@ export class BodyCopy {
   }
 
   /** The bytes copied, as long as they are not released. */
-  get chunks(): readonly Uint8Array[] {
-    return this.held === 0 ? [] : [this.#buffer.subarray(0, this.held)];
+  get bytes(): Buffer {
+    return this.held === this.#buffer.length ? this.#buffer : this.#buffer.subarray(0, this.held);
   }
 
   /** @param chunk borrowed for the call */
   addBytes(chunk: Uint8Array): void {
     const length = this.#pass(chunk.length);
+    if (length === 0) return;
     this.#buffer.set(length === chunk.length ? chunk : chunk.subarray(0, length), this.held);
     this.held += length;
   }
@@ -101,7 +102,7 @@ export class BodyCopy {
     }
     // Not from the pool of small buffers, of which a few bytes would keep all.
     const buffer = Buffer.allocUnsafeSlow(grown);
-    buffer.set(this.#buffer.subarray(0, this.held));
+    if (this.held > 0) buffer.set(this.#buffer.subarray(0, this.held));
     this.#buffer = buffer;
     return length;
   }

@@ -141,16 +141,15 @@ function sentResponse(response: ServerResponse, isHttp2: boolean): CapturedRespo
   // Node keeps the head as it was sent, with the headers that it added itself; Bun another text.
   const { _header: head } = response as { _header?: unknown };
   if (typeof head === "string" && head.startsWith("HTTP/")) return parseHead(head);
-  return {
-    status: response.statusCode,
-    // HTTP/2 has none, and Node warns the application of asking for it.
-    reason: isHttp2 ? "" : (response.statusMessage ?? ""),
-    headers: response.getHeaderNames().flatMap((name) => {
-      const value: unknown = response.getHeader(name);
-      const values: unknown[] = Array.isArray(value) ? value : [value];
-      return values.map((one): Header => [name, String(one)]);
-    }),
-  };
+  const headers: Header[] = [];
+  for (const name of response.getHeaderNames()) {
+    const value: unknown = response.getHeader(name);
+    if (Array.isArray(value)) for (const one of value) headers.push([name, String(one)]);
+    else headers.push([name, String(value)]);
+  }
+  // HTTP/2 has no reason, and Node warns the application of asking for it.
+  const reason = isHttp2 ? "" : (response.statusMessage ?? "");
+  return { status: response.statusCode, reason, headers };
 }
 
 /** Splits a head as Node sends it: a status line, then headers, each ended by CRLF. */

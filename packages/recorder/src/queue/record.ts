@@ -10,12 +10,18 @@ import type {
 import type { ExchangeRedactor, Redactor, Work } from "../redact/contract.ts";
 import { LINE_BYTES_MAX } from "../segments/limits.ts";
 
+/**
+ * A record on its way to JSON, which leaves out members that are undefined. It is made for each
+ * exchange, and each object that is spread into another one takes a call into the runtime.
+ */
+type Draft<T> = T extends object ? { readonly [K in keyof T]: Draft<T[K]> | undefined } : T;
+
 /** Redacts an exchange, and gives it the form in which it is stored. */
 export function* recordOf(
   exchange: CapturedExchange,
   redactor: Redactor,
   run: string,
-): Work<Exchange> {
+): Work<Draft<Exchange>> {
   const { direction, ended, ms, number, request, route, response, time } = exchange;
   const rules = redactor.for({ url: request.url, route });
   const requestEncoding = valueOf(request.headers, "content-encoding");
@@ -25,15 +31,15 @@ export function* recordOf(
     requestEncoding,
     rules,
   );
-  const recordedRequest: RecordedRequest = {
+  const recordedRequest: Draft<RecordedRequest> = {
     method: request.method,
     url: yield* rules.url(),
-    ...(request.http === undefined ? {} : { http: request.http }),
+    http: request.http,
     headers: yield* rules.headers(request.headers),
-    ...(requestBody === undefined ? {} : { body: requestBody }),
+    body: requestBody,
   };
-  const recordedRoute = yield* rules.route();
-  let recordedResponse: RecordedResponse | undefined;
+  const recordedRoute = route === undefined ? undefined : yield* rules.route();
+  let recordedResponse: Draft<RecordedResponse> | undefined;
   if (response !== undefined) {
     // `fetch` decodes what it receives, and leaves the header as it was.
     const encoding =
@@ -41,9 +47,9 @@ export function* recordOf(
     const body = yield* redactBody(exchange.responseBody, response.headers, encoding, rules);
     recordedResponse = {
       status: response.status,
-      ...(response.reason === "" ? {} : { reason: yield* rules.text(response.reason) }),
+      reason: response.reason === "" ? undefined : yield* rules.text(response.reason),
       headers: yield* rules.headers(response.headers),
-      ...(body === undefined ? {} : { body }),
+      body,
     };
   }
   return {
@@ -51,10 +57,10 @@ export function* recordOf(
     time: new Date(time).toISOString(),
     ms: Math.round(ms * 1000) / 1000,
     direction,
-    ...(recordedRoute === undefined ? {} : { route: recordedRoute }),
-    ...(ended === undefined ? {} : { ended }),
+    route: recordedRoute,
+    ended,
     request: recordedRequest,
-    ...(recordedResponse === undefined ? {} : { response: recordedResponse }),
+    response: recordedResponse,
   };
 }
 
@@ -65,14 +71,13 @@ function* redactBody(
   rules: ExchangeRedactor,
 ): Work<RecordedBody | undefined> {
   if (copy === undefined) return undefined;
-  const { chunks, cut, ended, held, limit, overBudget, size, unseen } = copy;
+  const { bytes, cut, ended, limit, overBudget, size, unseen } = copy;
   if (ended && size === 0 && !unseen) return undefined;
   const type = valueOf(headers, "content-type");
-  const form = { size, ...(type === undefined ? {} : { type: yield* rules.text(type) }) };
-  if (unseen) return { ...form, why: "unseen" };
-  if (overBudget) return { ...form, why: "queue" };
-  if (held === 0 && size > 0 && limit === 0) return { ...form, why: "limit" };
-  return yield* rules.body({ size, type, encoding, chunks, cut });
+  const hasNone = limit === 0 && size > 0;
+  const why = unseen ? "unseen" : overBudget ? "queue" : hasNone ? "limit" : undefined;
+  if (why === undefined) return yield* rules.body({ size, type, encoding, bytes, cut });
+  return { size, ...(type === undefined ? {} : { type: yield* rules.text(type) }), why };
 }
 
 /** The values of a header, joined as a proxy would; undefined if there is none. */
@@ -91,15 +96,12 @@ function valueOf(headers: readonly Header[], name: string): string | undefined {
  *
  * @throws RangeError if it is too long without them, too
  */
-export function lineOf(exchange: Exchange): string {
+export function lineOf(exchange: Draft<Exchange>): string {
   const text = JSON.stringify(exchange);
   if (isLine(text)) return text;
-  const { request, response, ...rest } = exchange;
-  const short = JSON.stringify({
-    ...rest,
-    request: withoutBody(request),
-    ...(response === undefined ? {} : { response: withoutBody(response) }),
-  });
+  const { request, response } = exchange;
+  const [shortRequest, shortResponse] = [withoutBody(request), withoutBody(response)];
+  const short = JSON.stringify({ ...exchange, request: shortRequest, response: shortResponse });
   if (!isLine(short)) throw new RangeError("the exchange is longer than a line can be");
   return short;
 }
@@ -109,9 +111,8 @@ function isLine(text: string): boolean {
   return 3 * text.length < LINE_BYTES_MAX || Buffer.byteLength(text) < LINE_BYTES_MAX;
 }
 
-function withoutBody<T extends { readonly body?: RecordedBody }>({ body, ...rest }: T) {
-  if (body === undefined) return rest;
-  const { size, type } = body;
-  const omitted: RecordedBody = { size, ...(type === undefined ? {} : { type }), why: "limit" };
-  return { ...rest, body: omitted };
+function withoutBody<T extends Draft<RecordedRequest | RecordedResponse>>(message: T | undefined) {
+  if (message?.body === undefined) return message;
+  const { size, type } = message.body;
+  return { ...message, body: { size, type, why: "limit" } };
 }

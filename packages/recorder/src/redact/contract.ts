@@ -103,7 +103,7 @@ export interface CapturedBody {
   /** `Content-Encoding`, as it was sent. */
   readonly encoding: string | undefined;
   /** The beginning of the body, as it passed, at most the limit for bodies. Nobody changes it. */
-  readonly chunks: readonly Uint8Array[];
-  /** More passed than `chunks` holds, or the connection ended before the body did. */
+  readonly bytes: Buffer;
+  /** More passed than `bytes` holds, or the connection ended before the body did. */
   readonly cut: boolean;
 }

@@ -122,10 +122,13 @@ export function createSegmentWriter(options: SegmentWriterOptions): SegmentWrite
 
   return {
     add({ bodiesDropped, text, time }, reserved) {
-      const length = Buffer.byteLength(text) + 1;
-      if (open !== undefined && open.used + length > open.buffer.length) sealOpen();
-      open ??= begin(length);
-      open.buffer.write(text, open.used);
+      // A unit of UTF-16 takes up to three bytes, so that they are seldom counted before.
+      if (open === undefined || open.used + 3 * text.length >= open.buffer.length) {
+        const needed = Buffer.byteLength(text) + 1;
+        if (open !== undefined && open.used + needed > open.buffer.length) sealOpen();
+        open ??= begin(needed);
+      }
+      const length = open.buffer.write(text, open.used) + 1;
       open.used += length;
       open.buffer[open.used - 1] = LINE_FEED;
       open.count += 1;

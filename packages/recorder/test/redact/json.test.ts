@@ -94,6 +94,10 @@ describe("JSON", () => {
     expect(redactedJson(`{"a":"see ${TOKEN}","${CARD}":1,"b":${CARD},"c":-${CARD}.5}`)).toBe(
       '{"a":"see ***","***":1,"b":"***","c":"***"}',
     );
+    // The shortest token, and one that is too short.
+    expect(redactedJson('["eyJaaaaaaaaaaa..","eyJaaaaaaaaaa.."]')).toBe(
+      '["***","eyJaaaaaaaaaa.."]',
+    );
     expect(redactedJson(`["${TOKEN.replace("e", "\\u0065")}","https:\\/\\/u:p@h"]`)).toBe(
       '["***","https://***@h"]',
     );

@@ -46,7 +46,7 @@ export function captured(
   more: Partial<CapturedBody> = {},
 ): CapturedBody {
   const bytes = Buffer.from(content as Uint8Array);
-  return { size: bytes.length, type, encoding: undefined, chunks: [bytes], cut: false, ...more };
+  return { size: bytes.length, type, encoding: undefined, bytes, cut: false, ...more };
 }
 
 /** Redacts a body with a type. */

@@ -9,6 +9,9 @@ import { redactEvents, redactJsonLines } from "./lines.ts";
 import { type BodyKind, isInRanges, mediaTypeOf } from "./media-type.ts";
 import { redactPlainText } from "./plain-text.ts";
 
+/** Bytes of bodies that take one step with what is done before and after they are redacted. */
+const STEP = 4096;
+
 /** What limits bodies, besides rules. */
 export interface BodyOptions {
   readonly binaryTypes: readonly string[];
@@ -23,13 +26,12 @@ export function* redactBody(
   rules: RuleSet,
   { binaryTypes, maxDecodedBytes }: BodyOptions,
 ): Work<RecordedBody> {
-  const { size, type, encoding, chunks } = body;
+  const { bytes, cut: isCut, encoding, size, type } = body;
   const media = type === undefined ? undefined : mediaTypeOf(type, rules);
   const about = media === undefined ? { size } : { size, type: media.shown };
   const omitted = (why: BodyOmission): RecordedBody => ({ ...about, why });
 
-  const captured = Buffer.concat(chunks);
-  if (captured.length === 0 && !body.cut) return { ...about, text: "" };
+  if (bytes.length === 0 && !isCut) return { ...about, text: "" };
   if (maxDecodedBytes === 0) return omitted("limit");
   if (media === undefined) return omitted("type");
   const { charset, essence, kind } = media;
@@ -37,16 +39,17 @@ export function* redactBody(
   const isBinary = isInRanges(essence, binaryTypes);
   if (kind === undefined && !isBinary) return omitted("type");
 
-  const decoded = yield* decodeContent(captured, body.cut, encoding, maxDecodedBytes);
+  const decoded = yield* decodeContent(bytes, isCut, encoding, maxDecodedBytes);
   if (decoded === undefined) return omitted("encoding");
   const cut = decoded.isCut && ({ cut: true } as const);
   if (kind === undefined) return { ...about, base64: decoded.bytes.toString("base64"), ...cut };
   const unicode = inUtf8(decoded, kind, charset);
   if (unicode === undefined) return omitted("encoding");
-  yield;
+  if (unicode.bytes.length > STEP) yield;
   const redacted = yield* redactContent(unicode, kind, rules);
   if ("why" in redacted) return omitted(redacted.why);
-  return { ...about, text: redacted.text, ...cut };
+  const { text } = redacted;
+  return decoded.isCut ? { ...about, text, cut: true } : { size, type: media.shown, text };
 }
 
 type Redacted = { readonly text: string } | { readonly why: BodyOmission };
@@ -81,7 +84,7 @@ function* redactWholeJson(bytes: Buffer, isCut: boolean, rules: RuleSet): Work<R
   const redacted = yield* redactJson(bytes, isCut, rules);
   if (redacted === "dropped") return { why: "rule" };
   if (redacted === "broken") return { why: "broken" };
-  yield;
+  if (bytes.length > STEP) yield;
   return textOf(redacted);
 }
 
@@ -97,7 +100,6 @@ function textOf(bytes: Uint8Array): Redacted {
 }
 
 const UTF8 = new Set(["utf-8", "utf8", "us-ascii", "ascii"]);
-const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
 
 /** @returns undefined if the charset is unknown, or the bytes do not fit it */
 function inUtf8(
@@ -106,7 +108,8 @@ function inUtf8(
   charset = "utf-8",
 ): DecodedBody | undefined {
   if (UTF8.has(charset)) {
-    const isMarked = bytes.subarray(0, 3).equals(BYTE_ORDER_MARK);
+    const isMarked = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
+    if (!isMarked && !isCut) return { bytes, isCut };
     const end = isCut ? wholeCharacters(bytes, 0, bytes.length) : bytes.length;
     return { bytes: bytes.subarray(isMarked ? 3 : 0, end), isCut };
   }

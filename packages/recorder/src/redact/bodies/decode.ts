@@ -68,7 +68,7 @@ export function* decodeContent(
 ): Work<DecodedBody | undefined> {
   const name = (encoding ?? "").trim().toLowerCase();
   if (name === "" || name === "identity") {
-    return { bytes: bytes.subarray(0, max), isCut: isCut || bytes.length > max };
+    return bytes.length > max ? { bytes: bytes.subarray(0, max), isCut: true } : { bytes, isCut };
   }
   if (!Object.hasOwn(CODECS, name)) return undefined;
   for (const codec of CODECS[name]!) {

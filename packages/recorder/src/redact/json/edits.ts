@@ -5,6 +5,7 @@ export type Replacement = string | (() => Work<string | undefined>);
 
 /** Parts of bytes to replace, added in ascending order. */
 export interface Edits {
+  isEmpty(): boolean;
   /** Takes back those from an offset on. */
   removeFrom(offset: number): void;
   add(start: number, end: number, by: Replacement): void;
@@ -18,6 +19,7 @@ const STEP = 32;
 export function createEdits(bytes: Uint8Array): Edits {
   const edits: { start: number; end: number; by: Replacement }[] = [];
   return {
+    isEmpty: () => edits.length === 0,
     removeFrom(offset) {
       while (edits.length > 0 && edits.at(-1)!.start >= offset) edits.pop();
     },

@@ -31,7 +31,8 @@ export function* redactJson(
   const scanner = createJsonScanner({ bytes, isCut, rules, redactString });
   for (let to = STEP; !scanner.advance(to); to += STEP) yield;
   const result = scanner.result();
-  return typeof result === "string" ? result : yield* result.applied();
+  if (typeof result === "string") return result;
+  return result.isEmpty() ? bytes : yield* result.applied();
 }
 
 /**

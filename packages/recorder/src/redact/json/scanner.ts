@@ -3,7 +3,7 @@ import { earlier, NOT_COVERED } from "../rules/names.ts";
 import type { PathState } from "../rules/paths.ts";
 import type { RuleSet } from "../rules/rule-set.ts";
 import { isSuspicious } from "../values/text.ts";
-import { TOKEN_STARTS } from "../values/web-tokens.ts";
+import { TOKEN_MIN, TOKEN_STARTS } from "../values/web-tokens.ts";
 import type { Work } from "../contract.ts";
 import { createEdits, type Edits } from "./edits.ts";
 import { keyTable } from "./keys.ts";
@@ -237,7 +237,7 @@ export function createJsonScanner(options: JsonScannerOptions): JsonScanner {
   /** Whether a string has to be decoded to see if it may have a secret. */
   const mayBeSuspicious = (quote: number): boolean => {
     if (hasEscape || isMarked || digits >= CARD_DIGITS_MIN) return true;
-    if (hasToken(tokenStart, quote)) return true;
+    if (quote - tokenStart >= TOKEN_MIN && hasToken(tokenStart, quote)) return true;
     // JSON in a string.
     const first = bytes[tokenStart]!;
     return first === 0x7b || first === 0x5b || first === 0x20;

@@ -28,12 +28,17 @@ const caches = new WeakMap<RuleSet, Map<string, HeaderRules>>();
 /** Redacts the values of headers; names stay, unless they are secrets themselves. */
 export function* redactHeaders(headers: readonly Header[], rules: RuleSet): Work<Header[]> {
   const redacted: Header[] = [];
-  for (const [index, header] of headers.entries()) {
-    if (index % STEP === STEP - 1) yield;
+  let count = 0;
+  for (const header of headers) {
+    count += 1;
+    if (count % STEP === 0) yield;
     const [name, value] = header;
     const { shown, rank, byDefault } = rulesOf(name, rules);
-    const isPlain = rank === NOT_COVERED && byDefault === undefined && !isSuspicious(value);
-    const by = isPlain ? value : yield* redactHeader(name, value, rules);
+    let by: string | undefined = value;
+    if (rank !== NOT_COVERED) by = yield* appliedRule(rank, value, rules);
+    else if (byDefault === "authorization") by = maskedCredentials(value);
+    else if (byDefault === "cookie") by = yield* redactCookieHeader(name, value, rules);
+    else if (isSuspicious(value)) by = yield* redactValue(value, false, rules);
     if (by === undefined) continue;
     redacted.push(by === value && shown === name ? header : [shown, by]);
   }
@@ -41,14 +46,10 @@ export function* redactHeaders(headers: readonly Header[], rules: RuleSet): Work
 }
 
 /** @returns undefined to drop it */
-function* redactHeader(name: string, value: string, rules: RuleSet): Work<string | undefined> {
-  const { rank, byDefault } = rulesOf(name, rules);
-  if (rank !== NOT_COVERED) return yield* appliedRule(rank, value, rules);
-  if (byDefault === "authorization") return maskedCredentials(value);
-  if (byDefault !== "cookie") return yield* redactValue(value, false, rules);
+function redactCookieHeader(name: string, value: string, rules: RuleSet): Work<string | undefined> {
   return normalizedName(name).startsWith("set")
-    ? yield* redactSetCookie(value, rules)
-    : yield* redactCookies(value, rules);
+    ? redactSetCookie(value, rules)
+    : redactCookies(value, rules);
 }
 
 function rulesOf(name: string, rules: RuleSet): HeaderRules {
@@ -86,8 +87,10 @@ function maskedCredentials(value: string): string {
 /** `a=***; b=***` */
 function* redactCookies(value: string, rules: RuleSet): Work<string> {
   const kept: string[] = [];
-  for (const [index, part] of value.split(";").entries()) {
-    if (index % STEP === STEP - 1) yield;
+  let count = 0;
+  for (const part of value.split(";")) {
+    count += 1;
+    if (count % STEP === 0) yield;
     const cookie = yield* redactCookie(part.trim(), rules);
     if (cookie !== undefined) kept.push(cookie);
   }

@@ -7,6 +7,8 @@ import { redactText } from "./text.ts";
 
 /** Redacts a path with a query, or a whole URL, or any other text in its place. */
 export function* redactUrl(url: string, rules: RuleSet): Work<string> {
+  // Most have none of what the parts are separated by.
+  if (!/[?#]/u.test(url)) return yield* redactText(url, false, rules);
   const [beforeFragment, fragment] = splitAt(url, "#");
   const [path, query] = splitAt(beforeFragment, "?");
   let redacted = yield* redactText(path, false, rules);

@@ -9,6 +9,9 @@ const START = new RegExp(TOKEN_STARTS.join("|"), "gu");
 /** The shortest header of a token: `{"alg":"…"}` in base64url. */
 const HEADER_MIN = 14;
 
+/** The shortest token: a header and two dots, after which nothing has to come. */
+export const TOKEN_MIN: number = HEADER_MIN + 2;
+
 /** What may pad a part: some issuers do so, against RFC 7515. */
 const PADDING = /={0,2}(?![\w=-])/uy;
 
