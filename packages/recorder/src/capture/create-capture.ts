@@ -58,11 +58,21 @@ export function createCapture(
     const { response, route } = progress;
     const more = 2 * lengthOf(response?.headers ?? []);
     const reserved = open.reserved + more;
-    const bodies = { requestBody, responseBody };
     // A new object, because the open one leads to the request and the response of the application,
     // which would stay in memory with all that hangs on them until the queue is done with it.
-    const ending = { response, route, ended, ms, reserved };
-    const captured: CapturedExchange = { direction, number, time, request, ...bodies, ...ending };
+    const captured: CapturedExchange = {
+      direction,
+      number,
+      time,
+      request,
+      requestBody,
+      responseBody,
+      response,
+      route,
+      ended,
+      ms,
+      reserved,
+    };
     if (!isKept(captured)) counters.notKept += 1;
     else if (!budget.takeForRecord(more)) countDropped(counters, "queue");
     else {

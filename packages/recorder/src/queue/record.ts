@@ -24,13 +24,7 @@ export function* recordOf(
 ): Work<Draft<Exchange>> {
   const { direction, ended, ms, number, request, route, response, time } = exchange;
   const rules = redactor.for({ url: request.url, route });
-  const requestEncoding = valueOf(request.headers, "content-encoding");
-  const requestBody = yield* redactBody(
-    exchange.requestBody,
-    request.headers,
-    requestEncoding,
-    rules,
-  );
+  const requestBody = yield* redactBody(exchange.requestBody, request.headers, false, rules);
   const recordedRequest: Draft<RecordedRequest> = {
     method: request.method,
     url: yield* rules.url(),
@@ -42,9 +36,8 @@ export function* recordOf(
   let recordedResponse: Draft<RecordedResponse> | undefined;
   if (response !== undefined) {
     // `fetch` decodes what it receives, and leaves the header as it was.
-    const encoding =
-      direction === "out" ? undefined : valueOf(response.headers, "content-encoding");
-    const body = yield* redactBody(exchange.responseBody, response.headers, encoding, rules);
+    const isDecoded = direction === "out";
+    const body = yield* redactBody(exchange.responseBody, response.headers, isDecoded, rules);
     recordedResponse = {
       status: response.status,
       reason: response.reason === "" ? undefined : yield* rules.text(response.reason),
@@ -67,7 +60,7 @@ export function* recordOf(
 function* redactBody(
   copy: BodyCopy | undefined,
   headers: readonly Header[],
-  encoding: string | undefined,
+  isDecoded: boolean,
   rules: ExchangeRedactor,
 ): Work<RecordedBody | undefined> {
   if (copy === undefined) return undefined;
@@ -76,8 +69,11 @@ function* redactBody(
   const type = valueOf(headers, "content-type");
   const hasNone = limit === 0 && size > 0;
   const why = unseen ? "unseen" : overBudget ? "queue" : hasNone ? "limit" : undefined;
-  if (why === undefined) return yield* rules.body({ size, type, encoding, bytes, cut });
-  return { size, ...(type === undefined ? {} : { type: yield* rules.text(type) }), why };
+  if (why !== undefined) {
+    return { size, ...(type === undefined ? {} : { type: yield* rules.text(type) }), why };
+  }
+  const encoding = isDecoded ? undefined : valueOf(headers, "content-encoding");
+  return yield* rules.body({ size, type, encoding, bytes, cut });
 }
 
 /** The values of a header, joined as a proxy would; undefined if there is none. */
