@@ -119,8 +119,16 @@ const byName: Readonly<Record<string, Omit<Suite, "name">>> = {
     slow: true,
     options: [
       { name: "cpuOnly", kind: "boolean", description: "without latency, in less than a minute" },
+      { name: "endpoints", kind: "text", description: "such as simple,large-post (default all)" },
+      { name: "outage", kind: "number", description: "seconds without a store (default 0)" },
     ],
     run: async (context) => (await import("./suites/recorder/recorder.ts")).recorder(context),
+  },
+  "recorder-store": {
+    title: "The same with an archive in an object store, beside one in a folder",
+    needsObjectStore: true,
+    slow: true,
+    run: async (context) => (await import("./suites/recorder/recorder.ts")).recorderStore(context),
   },
   snapshots: {
     title: "Backups of many small files: requests, bytes, and time against the least work",

@@ -102,7 +102,8 @@ export async function clearBlobs(access: ObjectStoreAccess): Promise<number> {
   }
 }
 
-async function deleteBlobs(backend: Backend): Promise<number> {
+/** @returns the number of blobs deleted */
+export async function deleteBlobs(backend: Backend): Promise<number> {
   const names: string[] = [];
   for await (const { name } of backend.list("")) names.push(name);
   await inLanes(names, DELETES_AT_ONCE, (name) => backend.delete(name));

@@ -214,6 +214,13 @@ function overObjectStore(url: URL): void {
     expect(targets).toHaveLength(12);
   });
 
+  test("recorder-store measures an archive in an object store beside one in a folder", async () => {
+    const { measured, targets } = await run("recorder-store", {});
+    expect(measured).toContain("simple, active");
+    expect(measured).toContain("medium, store: 99.9th percentile");
+    expect(targets).toContain("simple, to a store: CPU of the recorder for each request");
+  });
+
   test("stores has its second server as far away as the first", async () => {
     const env = { IDK_TEST_VERSITYGW: given };
     const far = run("stores", { sizes: [65_536], env, rtt: 1 });

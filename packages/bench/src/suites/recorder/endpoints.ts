@@ -26,7 +26,7 @@ function list(bytes: number): string {
 }
 
 const MEDIUM = list(100_000);
-const LARGE = list(1_000_000);
+export const LARGE: string = list(1_000_000);
 
 function computeHash(): string {
   let hash = Buffer.from("seed");
@@ -34,8 +34,16 @@ function computeHash(): string {
   return JSON.stringify({ hash: hash.toString("hex") });
 }
 
-const LOGIN = JSON.stringify({ email: "me@example.org", password: "a password", remember: true });
-const SESSION = JSON.stringify({ token: "a token", user: { ssn: "078-05-1120", name: "me" } });
+/** Of members that are redacted without a rule. */
+const SECRETS = ["a password", "a token", "078-05-1120"] as const;
+const [PASSWORD, TOKEN, SSN] = SECRETS;
+const LOGIN = JSON.stringify({ email: "me@example.org", password: PASSWORD, remember: true });
+const SESSION = JSON.stringify({ token: TOKEN, user: { ssn: SSN, name: "me" } });
+
+/** A body as it is recorded if it is not cut. */
+export function recordedText(body: string): string {
+  return SECRETS.reduce((text, secret) => text.replace(secret, "***"), body);
+}
 
 export const ENDPOINTS: readonly Endpoint[] = [
   {

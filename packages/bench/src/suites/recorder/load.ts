@@ -69,7 +69,8 @@ async function load({ count, endpoint: name, port, rate }: LoadJob): Promise<Loa
     const all: Promise<void>[] = [];
     while (all.length < count) {
       const due = start + (all.length * 1000) / rate;
-      if (due > performance.now()) await new Promise((resolve) => setTimeout(resolve, 1));
+      const early = due - performance.now();
+      if (early > 0) await new Promise((resolve) => setTimeout(resolve, early));
       else all.push(timed(due));
     }
     await Promise.all(all);

@@ -7,173 +7,195 @@ import { join } from "node:path";
 import { generateIdentity } from "@idk/storage";
 import { withFolder } from "../../harness/files.ts";
 import { runJob } from "../../harness/processes.ts";
-import { type Findings, type Lookup, lookup, pairOf } from "../../harness/results.ts";
+import { type Findings, type Sample, lookup, pairOf, together } from "../../harness/results.ts";
 import { type Lane, sampleLanes } from "../../harness/sampling.ts";
-import { ratioTarget, sampledTarget } from "../../harness/targets.ts";
-import type { Target } from "../../report/report.ts";
-import { median } from "../../statistics/describe.ts";
-import { type Random, seededRandom } from "../../statistics/random.ts";
+import { withScratch } from "../../object-store/scratch.ts";
+import { median, percentile } from "../../statistics/describe.ts";
+import { seededRandom } from "../../statistics/random.ts";
 import type { SuiteContext } from "../../suite.ts";
 import { ENDPOINTS, type Endpoint } from "./endpoints.ts";
-import type { Load, LoadJob } from "./load.ts";
-import { type RecordedServer, startServer } from "./recorded-server.ts";
-import { MODES, type Mode } from "./server.ts";
+import { outage } from "./outage.ts";
+import { BODY_BYTES, type RecordedServer, type Setting, startServer } from "./recorded-server.ts";
+import type { Mode } from "./server.ts";
+import { LEAST, type Modes, TAIL, cpuTargets, latencyTargets, nameOf } from "./targets.ts";
 
-const LOAD = join(import.meta.dirname, "load.ts");
+const LEAST_WORK = join(import.meta.dirname, "least-work.ts");
+/** Bodies of a sample. */
+const LEAST_COUNT = 8;
 
 /** How much is measured. */
 interface Extent {
-  readonly lanes: readonly (readonly [endpoint: string, mode: Mode])[];
+  readonly modes: Modes;
   readonly blockSeconds: number;
-  /** Of bodies in a block, so that what whole bodies take fits on the disk. */
+  /** Of bodies in a block, as far as they are recorded. */
   readonly blockBytes: number;
   /** Requests to each mode before its first block: until its code is compiled, it takes more CPU time. */
   readonly warmUp: number;
   readonly hasLatency: boolean;
 }
 
+/** Of bodies that are sent as fast as can be: a recorder drops those that it cannot queue. */
+const QUEUED_BYTES = 16e6;
+
+const PACED = { blockSeconds: 2, blockBytes: Infinity, warmUp: 1000, hasLatency: true };
+const RECORDED: readonly Mode[] = ["disabled", "control", "active"];
+
 const EVERYTHING: Extent = {
-  lanes: ENDPOINTS.flatMap(({ name }) => MODES.map((mode) => [name, mode] as const)),
-  blockSeconds: 2,
-  blockBytes: 64e6,
-  warmUp: 200,
-  hasLatency: true,
+  ...PACED,
+  modes: {
+    simple: RECORDED,
+    "compute-hash": RECORDED,
+    medium: [...RECORDED, "rules"],
+    large: [...RECORDED, "whole"],
+    "large-post": [...RECORDED, "whole"],
+    sensitive: [...RECORDED, "rules"],
+  },
 };
 
-/** What targets of CPU time need; and whole bodies, to see that all of them are recorded. */
+const TO_STORE: Extent = {
+  ...PACED,
+  modes: { simple: [...RECORDED, "store"], medium: [...RECORDED, "store"] },
+};
+
+/** What targets of CPU time need. */
 const CPU_ONLY: Extent = {
-  lanes: [
-    ["simple", "disabled"],
-    ["simple", "active"],
-    ["sensitive", "disabled"],
-    ["sensitive", "active"],
-    ["sensitive", "rules"],
-    ["large", "whole"],
-    ["large-post", "whole"],
-  ],
+  modes: {
+    simple: ["disabled", "active"],
+    large: ["disabled", "whole"],
+    "large-post": ["disabled", "whole"],
+    sensitive: ["disabled", "active", "rules"],
+  },
   blockSeconds: 0.75,
   blockBytes: 8e6,
-  warmUp: 3000,
+  warmUp: 1500,
   hasLatency: false,
 };
 
-/** Seconds of CPU time that a recorded simple GET may take. */
-const SIMPLE = { most: 120e-6, goal: 20e-6 };
-/** Of the recorder's own CPU time, with 20 rules to without. */
-const RULES = { most: 1.6, goal: 1.1 };
-const LATENCY_MOST = { simple: 1.03, other: 1.05 };
-
-const nameOf = (endpoint: string, mode: Mode): string => `${endpoint}, ${mode}`;
-
-export async function recorder(context: SuiteContext): Promise<Findings> {
-  const { iterations, quick, seed, signal, log } = context;
-  const isCpuOnly = context.options?.["cpuOnly"] === true;
-  const extent = isCpuOnly ? CPU_ONLY : EVERYTHING;
-  const { blockBytes, blockSeconds, hasLatency, lanes: measured, warmUp } = extent;
-  const rounds = iterations ?? (quick ? 1 : 6);
-  const budget = isCpuOnly || iterations !== undefined ? 1 : 3;
-  const requests = (endpoint: Endpoint, most: number): number =>
-    Math.max(5, Math.floor(Math.min(quick ? most / 10 : most, blockBytes / bytesOf(endpoint))));
-  const identity = await generateIdentity();
-  const random = seededRandom(seed);
+export function recorder(context: SuiteContext): Promise<Findings> {
+  const { options = {}, signal } = context;
+  const { modes, ...extent } = options["cpuOnly"] === true ? CPU_ONLY : EVERYTHING;
+  const named = String(options["endpoints"] ?? Object.keys(modes)).split(",");
+  const unknown = named.find((name) => modes[name] === undefined);
+  if (unknown !== undefined) throw new Error(`there is no endpoint ${unknown}`);
+  const chosen = Object.fromEntries(named.map((name) => [name, modes[name]!]));
+  const seconds = Number(options["outage"] ?? 0);
   return withFolder(async (folder) => {
-    await using servers = new AsyncDisposableStack();
-    const byMode = new Map<Mode, RecordedServer>();
-    for (const mode of MODES) {
-      if (mode !== "disabled" && measured.every(([, needed]) => needed !== mode)) continue;
-      byMode.set(mode, servers.use(await startServer(mode, folder, identity)));
-    }
-    const sent = new Map(MODES.map((mode) => [mode, new Map<string, number>()]));
-    const load = async (mode: Mode, job: Omit<LoadJob, "port">): Promise<Load> => {
-      const counts = sent.get(mode)!;
-      counts.set(job.endpoint, (counts.get(job.endpoint) ?? 0) + job.count);
-      return runJob<Load>(LOAD, { ...job, port: byMode.get(mode)!.port }, { signal });
-    };
-
-    const lanes: Lane[] = [];
-    for (const endpoint of ENDPOINTS) {
-      const modes = measured.flatMap(([name, mode]) => (name === endpoint.name ? [mode] : []));
-      if (modes.length === 0) continue;
-      const count = requests(endpoint, warmUp);
-      // Warms all servers up.
-      for (const mode of modes) await load(mode, { endpoint: endpoint.name, count });
-      const capacity = count / (await load("disabled", { endpoint: endpoint.name, count })).seconds;
-      const rate = Math.max(1, capacity / 2);
-      log(`${endpoint.name}: ${rate.toFixed(0)} requests a second`);
-      const block = requests(endpoint, rate * blockSeconds);
-      for (const mode of modes) {
-        const labels = [
-          { name: nameOf(endpoint.name, mode), table: endpoint.name, series: mode },
-        ] as const;
-        lanes.push({
-          labels,
-          async sample() {
-            const server = byMode.get(mode)!;
-            const before = await server.usage();
-            const { latencies } = await load(mode, { endpoint: endpoint.name, count: block, rate });
-            const after = await server.usage();
-            const cpuSeconds = (after.cpuSeconds - before.cpuSeconds) / block;
-            return [{ seconds: median(latencies), cpuSeconds, peakRss: after.rss }];
-          },
-        });
-      }
-    }
-    const sampled = await sampleLanes(lanes, { rounds, budget, signal, seed }, (of) => [
-      ...cpuTargets(of, random),
-      ...(hasLatency ? latencyTargets(of, random) : []),
-    ]);
-    for (const [mode, server] of byMode) await server.verify(sent.get(mode)!);
-
-    const find = lookup(sampled.measurements);
-    const pairs = (hasLatency && rounds > 1 ? measured : []).flatMap(([name, mode]) => {
-      if (mode === "disabled") return [];
-      const [base, head] = [find(nameOf(name, "disabled")), find(nameOf(name, mode))];
-      return pairOf(`${name}: ${mode} to disabled`, base, head, random);
-    });
-    const notes = [
-      "A sample is the median latency of a block at half of the capacity, from when each request was to be sent; CPU time is that of the server for each request, until what it recorded is stored in a folder. Clients and server share the cores.",
-      "`control` is the server without a recorder once more: its difference is noise.",
-    ];
-    return { ...sampled, pairs, notes };
+    const setting: Setting = { folder, identity: await generateIdentity(), signal };
+    const found = [await compared(setting, { ...extent, modes: chosen }, context)];
+    if (seconds > 0) found.push(await outage(seconds, setting, context));
+    return together(found);
   });
 }
 
-/** Of both bodies. */
-function bytesOf({ answer, body = "" }: Endpoint): number {
-  return answer().length + body.length;
-}
-
-function cpuTargets(of: Lookup, random: Random): Target[] {
-  const cpu = (endpoint: string, mode: Mode): readonly number[] =>
-    of(nameOf(endpoint, mode)).cpuSamples ?? [];
-  /** CPU time of the recorder alone, in each round. */
-  const own = (endpoint: string, mode: Mode): number[] => {
-    const bare = cpu(endpoint, "disabled");
-    return cpu(endpoint, mode).map((seconds, i) => seconds - bare[i]!);
-  };
-  const plain = own("sensitive", "active");
-  const ruled = own("sensitive", "rules").map((seconds, i) => seconds / plain[i]!);
-  return [
-    sampledTarget("simple: CPU of the recorder for each request", own("simple", "active"), SIMPLE, {
-      unit: "seconds",
-      kind: "cpu",
-      random,
+/** With the archive in an object store beside one in a folder. */
+export function recorderStore(context: SuiteContext): Promise<Findings> {
+  const { signal, store } = context;
+  return withScratch(store, "recorder", ({ at }) =>
+    withFolder(async (folder) => {
+      const identity = await generateIdentity();
+      return compared({ folder, identity, access: at("archive"), signal }, TO_STORE, context);
     }),
-    sampledTarget("sensitive: CPU of the recorder with 20 rules, to without", ruled, RULES, {
-      unit: "ratio",
-      kind: "cpu",
-      random,
-    }),
-  ];
-}
-
-function latencyTargets(of: Lookup, random: Random): Target[] {
-  return ENDPOINTS.map(({ name }) =>
-    ratioTarget(
-      `${name}: median latency, recorded to not recorded`,
-      { of: of(nameOf(name, "active")), to: of(nameOf(name, "disabled")) },
-      { most: name === "simple" ? LATENCY_MOST.simple : LATENCY_MOST.other },
-      random,
-    ),
   );
+}
+
+async function compared(
+  setting: Setting,
+  { blockBytes, blockSeconds, hasLatency, modes, warmUp }: Extent,
+  { iterations, log, quick, seed, signal }: SuiteContext,
+): Promise<Findings> {
+  const rounds = iterations ?? (quick ? 1 : 6);
+  const budget = hasLatency && iterations === undefined ? 3 : 1;
+  const random = seededRandom(seed);
+  await using servers = new AsyncDisposableStack();
+  const byMode = new Map<Mode, RecordedServer>();
+  for (const mode of new Set(Object.values(modes).flat())) {
+    const access = mode === "store" ? setting.access : undefined;
+    byMode.set(mode, servers.use(await startServer(mode, { ...setting, access })));
+  }
+  const countOf = (endpoint: Endpoint, mode: Mode, most: number, bytes: number): number => {
+    const fitting = bytes / recordedBytes(endpoint, mode);
+    return Math.max(5, Math.floor(Math.min(quick ? most / 10 : most, fitting)));
+  };
+
+  const lanes: Lane[] = [];
+  const rates: string[] = [];
+  for (const endpoint of ENDPOINTS.filter(({ name }) => modes[name] !== undefined)) {
+    const { name } = endpoint;
+    const own = modes[name]!;
+    const capacities: number[] = [];
+    for (const mode of own) {
+      const server = byMode.get(mode)!;
+      const count = countOf(endpoint, mode, warmUp, QUEUED_BYTES);
+      await capacityOf(server, name, count);
+      const capacity = await capacityOf(server, name, count);
+      await server.verify();
+      if (mode !== "whole") capacities.push(capacity);
+    }
+    const rate = Math.max(1, Math.min(...capacities) / 2);
+    rates.push(`${name} ${rate.toFixed(0)}`);
+    log(`${name}: ${rate.toFixed(0)} requests a second`);
+    for (const mode of own) {
+      const server = byMode.get(mode)!;
+      const labels = { name: nameOf(name, mode), table: name, series: mode };
+      const tail = { name: nameOf(name, mode, TAIL), table: `${name}: ${TAIL}`, series: mode };
+      const bytes = mode === "whole" ? Math.min(blockBytes, QUEUED_BYTES) : blockBytes;
+      const block = countOf(endpoint, mode, rate * blockSeconds, bytes);
+      lanes.push({
+        labels: hasLatency ? [labels, tail] : [labels],
+        async sample() {
+          const before = await server.usage("flush");
+          const { latencies } = await server.load({ endpoint: name, count: block, rate });
+          const after = await server.usage("flush");
+          await server.verify();
+          const cpuSeconds = (after.cpuSeconds - before.cpuSeconds) / block;
+          const typical = { seconds: median(latencies), cpuSeconds, peakRss: after.rss };
+          return hasLatency ? [typical, { seconds: percentile(latencies, 0.999) }] : [typical];
+        },
+      });
+    }
+  }
+  if (Object.values(modes).some((own) => own.includes("whole"))) {
+    lanes.push({
+      labels: [{ name: LEAST, table: "least work", series: "least work" }],
+      sample: async () => [await runJob<Sample>(LEAST_WORK, { count: LEAST_COUNT }, { signal })],
+    });
+  }
+  const sampled = await sampleLanes(lanes, { rounds, budget, signal, seed }, (of) => [
+    ...cpuTargets(modes, of, random),
+    ...(hasLatency ? latencyTargets(modes, of, random) : []),
+  ]);
+
+  const find = lookup(sampled.measurements);
+  const pairs = Object.entries(hasLatency && rounds > 1 ? modes : {}).flatMap(([name, own]) =>
+    own
+      .filter((mode) => mode !== "disabled")
+      .map((mode) => {
+        const [base, head] = [find(nameOf(name, "disabled")), find(nameOf(name, mode))];
+        return pairOf(`${name}: ${mode} to disabled`, base, head, random);
+      }),
+  );
+  const notes = [
+    `Requests a second, in every mode: ${rates.join(", ")}. That is half of what the slowest mode can answer and store; whole bodies come in blocks of 16 MB at most.`,
+    "A sample is the median latency of a block, or its 99.9th percentile (of fewer than 1,000 requests: about the slowest), from when each request was to be sent; CPU time is that of the server for each request, until what it recorded is stored. Clients, server and store share the cores.",
+    "`control` is the server without a recorder once more: its difference is noise.",
+  ];
+  return { ...sampled, pairs, notes };
+}
+
+/** Requests a second that a server answers and stores, from as many connections as the load has. */
+async function capacityOf(
+  server: RecordedServer,
+  endpoint: string,
+  count: number,
+): Promise<number> {
+  const { seconds } = await server.load({ endpoint, count });
+  const start = performance.now();
+  await server.usage("flush");
+  return count / (seconds + (performance.now() - start) / 1000);
+}
+
+/** Of both bodies, if there is a recorder. */
+function recordedBytes({ answer, body = "" }: Endpoint, mode: Mode): number {
+  const most = mode === "whole" ? Infinity : BODY_BYTES;
+  return Math.min(answer().length, most) + Math.min(body.length, most);
 }

@@ -2,27 +2,38 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { createRecorder, type RecorderStats, type RedactRule } from "@idk/recorder";
+import type { Backend } from "@idk/storage";
 import { filesystem } from "@idk/storage/filesystem";
+import { peakRss } from "../../harness/memory.ts";
+import { openBackend } from "../../object-store/scratch.ts";
+import type { ObjectStoreAccess } from "../../suite.ts";
 import { ENDPOINTS } from "./endpoints.ts";
 
 export interface ServerJob {
   readonly mode: Mode;
+  /** A folder, unless the archive is in an object store. */
   readonly archive: string;
+  readonly access?: ObjectStoreAccess | undefined;
   readonly spool: string;
   readonly recipient: string;
 }
 
-/** `control` is `disabled` once more: what differs between them is noise. */
-export const MODES = ["disabled", "control", "active", "rules", "whole"] as const;
-export type Mode = (typeof MODES)[number];
+/**
+ * `control` is `disabled` once more: what differs between them is noise. `store` is `active` with an
+ * archive in an object store.
+ */
+export type Mode = "disabled" | "control" | "active" | "rules" | "whole" | "store";
 
-/** What is asked of the server beside requests: to seal and upload everything, or to end as well. */
-export type Order = "measure" | "close";
+/** What is asked of the server beside requests: its usage now, or once everything is sealed and uploaded. */
+export type Order = "look" | "flush";
 
 export interface Usage {
   /** Seconds of all threads, since the start. */
   readonly cpuSeconds: number;
   readonly rss: number;
+  readonly heap: number;
+  /** Of resident memory, since the start. */
+  readonly peak: number;
   readonly stats: RecorderStats | undefined;
 }
 
@@ -35,10 +46,15 @@ const RULES: readonly RedactRule[] = Array.from({ length: 20 }, (_, i): RedactRu
 
 const WHOLE_BYTES = 2 ** 21;
 
-function recorderOf({ archive, mode, recipient, spool }: ServerJob) {
+export function archiveOf({ access, archive }: Pick<ServerJob, "access" | "archive">): Backend {
+  return access === undefined ? filesystem(archive, { durability: "none" }) : openBackend(access);
+}
+
+function recorderOf(job: ServerJob) {
+  const { mode, recipient, spool } = job;
   if (mode === "disabled" || mode === "control") return undefined;
   return createRecorder({
-    backend: filesystem(archive, { durability: "none" }),
+    backend: archiveOf(job),
     recipients: [recipient],
     spool,
     redact: mode === "rules" ? RULES : [],
@@ -58,20 +74,17 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
   response.end(endpoint.answer());
 }
 
-/** Serves until it is told to close. The parent talks to it by messages. */
+/** Serves until it is killed. The parent talks to it by messages. */
 function serve(job: ServerJob): void {
   const recorder = recorderOf(job);
   const server = createServer((request, response) => void answer(request, response));
   recorder?.attach(server);
   const obey = async (order: Order): Promise<void> => {
-    if (order === "close") await recorder?.close();
-    else await recorder?.flush();
+    if (order === "flush") await recorder?.flush();
     const { user, system } = process.cpuUsage();
-    const usage: Usage = {
-      cpuSeconds: (user + system) / 1e6,
-      rss: process.memoryUsage.rss(),
-      stats: recorder?.stats(),
-    };
+    const { heapUsed: heap, rss } = process.memoryUsage();
+    const cpuSeconds = (user + system) / 1e6;
+    const usage: Usage = { cpuSeconds, rss, heap, peak: peakRss(), stats: recorder?.stats() };
     process.send!(usage);
   };
   process.on("message", (order: Order) => void obey(order));
