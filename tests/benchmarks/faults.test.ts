@@ -33,6 +33,7 @@ const THREADS = ["serial-bound"];
 const SNAPSHOTS = ["snapshots"];
 const GATEWAY = ["gateway", "--size", "10MB"];
 const RECORDER = ["recorder", "--cpuOnly"];
+const PACED = ["recorder", "--endpoints", "simple", "--iterations", "6", "--outage", "10"];
 
 const FAULTS: readonly Fault[] = [
   {
@@ -245,6 +246,23 @@ const FAULTS: readonly Fault[] = [
     patches: ["recorder-loses-some"],
     run: RECORDER,
     red: [/recorder: failed: .* sent, .* read/],
+  },
+  {
+    title: "a recorder that hashes what it uploads 60 times more",
+    patches: ["recorder-hashes-60-times"],
+    run: RECORDER,
+    red: ["large", "large-post"].map(
+      (name) => new RegExp(`: ${name}: CPU of the recorder for whole bodies, .* missed`),
+    ),
+  },
+  {
+    title: "a recorder that stops the event loop for 40 ms to seal a segment, and keeps segments",
+    patches: ["recorder-40-ms-a-segment", "recorder-keeps-segments"],
+    run: PACED,
+    red: [
+      /: simple: 99.9th percentile of latency beyond the control missed/,
+      /: 10 s without a store: peak memory beyond that without a recorder missed/,
+    ],
   },
   {
     title: "a deep verify that reads one chunk",
