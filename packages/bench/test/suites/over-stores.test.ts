@@ -219,7 +219,7 @@ function overObjectStore(url: URL): void {
     expect(measured).toContain("simple, active");
     expect(measured).toContain("medium, store: 99.9th percentile");
     expect(targets).toContain("simple, to a store: CPU of the recorder for each request");
-  });
+  }, 120_000);
 
   test("stores has its second server as far away as the first", async () => {
     const env = { IDK_TEST_VERSITYGW: given };
