@@ -256,8 +256,8 @@ const FAULTS: readonly Fault[] = [
     ),
   },
   {
-    title: "a recorder that stops the event loop for 40 ms to seal a segment, and keeps segments",
-    patches: ["recorder-40-ms-a-segment", "recorder-keeps-segments"],
+    title: "a recorder that stops the event loop for 100 ms in each segment, and keeps segments",
+    patches: ["recorder-stops-100-ms", "recorder-keeps-segments"],
     run: PACED,
     red: [
       /: simple: 99.9th percentile of latency beyond the control missed/,
