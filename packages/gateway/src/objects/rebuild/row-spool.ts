@@ -24,14 +24,17 @@ export async function createRowSpool(parent: string = tmpdir()): Promise<RowSpoo
   file.on("error", (error) => {
     failure = error;
   });
-  let ended: Promise<unknown> | undefined;
+  let ended: Promise<void> | undefined;
   return {
     async add(row) {
       if (failure) throw failure;
       if (!file.write(encodeRow(row))) await once(file, "drain");
     },
     async *rows() {
-      ended ??= new Promise((resolve) => file.end(resolve));
+      // The callback of `end` also gets errors: a row that was not written must not pass for the end.
+      ended ??= new Promise<void>((resolve, reject) => {
+        file.end((error?: Error | null) => (error ? reject(error) : resolve()));
+      });
       await ended;
       if (failure) throw failure;
       yield* decodeRows(createReadStream(path));
