@@ -13,7 +13,10 @@ export interface Share {
    * little, and acquires another one to continue.
    */
   isWanted(): boolean;
-  /** Called, once, if the client stalls while others wait: the share is over now, and is released at once. */
+  /**
+   * Called, once, if the client stalls while others wait: the share is over now, and is released at once.
+   * Before there is a callback, the share is never over.
+   */
   onStall(callback: () => void): void;
   /** The holder waits for its client from now on. */
   idle(): void;
@@ -246,8 +249,10 @@ export function createBudget(bytes: number, times: BudgetTimes = TIMES): Budget 
     const stalls = (holder: Holder) =>
       holder.idleSince !== undefined && now - holder.idleSince >= times.stall;
     let needed = bytesNeeded;
-    for (const holder of from) if (holder.over && !stalls(holder)) needed -= holder.bytes;
-    const all = from.filter((holder) => !holder.hasStalled);
+    // Without a callback, nobody would give it back: what is being made of it does not ask.
+    const asked = from.filter((holder) => holder.stall !== undefined);
+    for (const holder of asked) if (holder.over && !stalls(holder)) needed -= holder.bytes;
+    const all = asked.filter((holder) => !holder.hasStalled);
     for (const holder of all) {
       if (needed <= 0) return;
       if (!stalls(holder)) continue;

@@ -1,8 +1,14 @@
 import { expect, test } from "bun:test";
 import { failureOf } from "../support.ts";
-import { createBudget, type Share } from "../../../src/objects/memory/budget.ts";
+import { type Budget, createBudget, type Share } from "../../../src/objects/memory/budget.ts";
 
 const need = (bytes: number) => ({ least: bytes, most: bytes });
+/** Of a holder that looks whether its share is over. */
+async function take(budget: Budget, bytes: number, owner?: string): Promise<Share> {
+  const share = await budget.acquire(need(bytes), { owner });
+  share.onStall(() => {});
+  return share;
+}
 const soon = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
 
 test("shares are granted in order, and more than the least only while nobody waits", async () => {
@@ -85,13 +91,26 @@ test("a client that stalls loses its share while others wait, and only then", as
 
 test("a share that is held for long is over while others wait", async () => {
   const budget = createBudget(100, { slice: 30, stall: 20 });
-  const share = await budget.acquire(need(100));
+  const share = await take(budget, 100);
   await soon(60);
   expect(share.isOver()).toBe(false);
   const waiting = budget.acquire(need(10));
   while (!share.isOver()) await soon(5);
   share.release();
   expect((await waiting).bytes).toBe(10);
+});
+
+test("a share that nobody would give back does not count as coming soon", async () => {
+  const budget = createBudget(100, { slice: 20, stall: 20 });
+  const deaf = await budget.acquire(need(40));
+  const idle = await budget.acquire(need(60));
+  // It is long past its time by then.
+  const early = failureOf(budget.acquire(need(10), { limitMs: 60 }));
+  expect(await early).toMatchObject({ code: "SlowDown" });
+  expect(deaf.isOver()).toBe(false);
+  idle.onStall(() => idle.release());
+  idle.idle();
+  expect((await budget.acquire(need(10), { limitMs: 2000 })).bytes).toBe(10);
 });
 
 test("a share is wanted while a call waits that has had none", async () => {
@@ -155,8 +174,8 @@ test("an owner has at most half, or one share, and waits only for itself", async
 
 test("shares are taken back from the owner that waits for itself", async () => {
   const budget = createBudget(100, { slice: 30, stall: 20 });
-  const other = await budget.acquire(need(40), { owner: "b" });
-  const own = await budget.acquire(need(50), { owner: "a" });
+  const other = await take(budget, 40, "b");
+  const own = await take(budget, 50, "a");
   const waiting = budget.acquire(need(50), { owner: "a" });
   while (!own.isOver()) await soon(5);
   await soon(60);
@@ -205,7 +224,7 @@ test("small calls of an owner do not go before a large one of the same owner tha
 
 test("the time of a share begins when it is known what it needs", async () => {
   const budget = createBudget(100, { slice: 30, stall: 20 });
-  const share = await budget.acquire(need(100));
+  const share = await take(budget, 100);
   const waiting = budget.acquire(need(50));
   while (!share.isOver()) await soon(5);
   share.resize(80);
