@@ -51,7 +51,7 @@ export function accessLine({ time, target, userAgent, durationMs, ...rest }: Acc
  * most of them the right one follows. So values are left out wherever the name of a secret is in sight.
  */
 export function redactTarget(target: string): string {
-  const mark = /\?|%3f/iu.exec(target);
+  const mark = /[?&]|%3f|%26/iu.exec(target);
   if (mark === null) return target;
   const start = mark.index + mark[0].length;
   const parameters = target.slice(start).split("&");

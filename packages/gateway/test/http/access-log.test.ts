@@ -21,6 +21,9 @@ test("the log has no signature of a presigned URL", () => {
     "/b/k%3FX-Amz-Expires=60&X-Amz-Signature=SECRET",
     "/b/k%3fX-Amz-Signature=SECRET",
     "/b/k%3Fcontinuation-token=1?X-Amz-Signature=SECRET",
+    "/b/k&X-Amz-Signature=SECRET",
+    "/b/k&amp;X-Amz-Signature=SECRET",
+    "/b/k%26X-Amz-Signature%3DSECRET",
     "/b/k?continuation-token%3Dx%26X-Amz-Signature%3DSECRET",
   ];
   for (const target of secrets) expect(redactTarget(target)).not.toContain("SECRET");
