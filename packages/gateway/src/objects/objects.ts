@@ -167,8 +167,8 @@ export interface Objects {
    * Copies an object: a manifest over the same content, or inline content sealed anew. Source and
    * target may be the same key, with other headers or tags. Time and seq are new.
    *
-   * @throws S3Error as `putObject`; `AccessDenied` for inline content without an identity; `NoSuchKey`
-   *   if the source was deleted meanwhile
+   * @throws S3Error as `putObject`; `AccessDenied` for inline content without an identity;
+   *   `OperationAborted` if the source was replaced or deleted meanwhile
    */
   copyObject(request: CopyRequest): Promise<StoredObject>;
 
@@ -186,7 +186,7 @@ export interface Objects {
    * roots do, and seals it anew otherwise.
    *
    * @throws S3Error as `putPart`; `AccessDenied` without an identity, unless the range is exactly one
-   *   part or object whose MD5 is known
+   *   part or object whose MD5 is known; `OperationAborted` if the source was replaced or deleted meanwhile
    */
   copyPart(request: CopyPartRequest): Promise<Part>;
 

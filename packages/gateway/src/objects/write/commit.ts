@@ -169,6 +169,14 @@ export function putRecord(
   return roots.put(content, { metadata, signal });
 }
 
+/** The error for a source of a copy that was replaced or deleted meanwhile: the caller looks what is there now. */
+export function sourceChanged(): S3Error {
+  return new S3Error(
+    "OperationAborted",
+    "The source of the copy was replaced or deleted meanwhile.",
+  );
+}
+
 /** The error for an outcome other than `stored` and `superseded`. */
 export function notCommitted(
   outcome: Exclude<Committed["outcome"], "stored" | "superseded">,
@@ -181,7 +189,7 @@ export function notCommitted(
     case "expired":
       return expired();
     case "source-changed":
-      return new S3Error("NoSuchKey", "The source of the copy was replaced or deleted meanwhile.");
+      return sourceChanged();
     case "no-bucket":
       return new S3Error("NoSuchBucket");
     case "no-upload":

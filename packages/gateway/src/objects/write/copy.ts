@@ -44,7 +44,8 @@ export async function setTags(
     await sealAnew(context, { bucket, key, headers, source, signal }, object, true);
     return true;
   } catch (error) {
-    const isReplaced = error instanceof S3Error ? error.code === "NoSuchKey" : isMissing(error);
+    const isReplaced =
+      error instanceof S3Error ? error.code === "OperationAborted" : isMissing(error);
     if (isReplaced) return false;
     throw error;
   }

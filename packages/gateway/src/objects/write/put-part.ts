@@ -3,7 +3,7 @@ import type { ContentRoot, Part, PlacedRoot, Upload } from "../../catalog/record
 import { S3Error } from "../../errors.ts";
 import type { ObjectsContext } from "../context.ts";
 import type { PutPartRequest } from "../objects.ts";
-import { expired } from "./commit.ts";
+import { expired, sourceChanged } from "./commit.ts";
 import { storeBody } from "./store-content.ts";
 import type { Write } from "./writes.ts";
 
@@ -59,7 +59,7 @@ export async function commitPart(
   await discardContent();
   if (outcome === "no-upload") throw noUpload(put.upload);
   if (outcome === "expired") throw expired();
-  throw new S3Error("NoSuchKey", "The source of the copy was replaced or deleted meanwhile.");
+  throw sourceChanged();
 }
 
 /** The error for an upload that is not there. */

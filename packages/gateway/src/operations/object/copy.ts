@@ -20,7 +20,7 @@ import { slowAnswer } from "../slow-answer.ts";
 import { copiedBody } from "./copied-body.ts";
 import { copiedHeaders, keptHeaders } from "./headers.ts";
 import { parseCopyRange } from "./ranges.ts";
-import { namedSource, openSource, type Source } from "./source.ts";
+import { copyFromSource, namedSource, type Source } from "./source.ts";
 
 async function copyObject(request: Request): Promise<Answer> {
   const { headers, key, objects, signal } = request;
@@ -33,42 +33,39 @@ async function copyObject(request: Request): Promise<Answer> {
   const algorithm = copyAlgorithm(headers);
   namedSource(headers);
   const bucket = await request.bucket();
-  const source = await openSource(request);
   const isChanged =
     isReplaced || areTagsReplaced || CHANGES.some((name) => headers.get(name) !== undefined);
-  if (isSame(request, source) && !isChanged) {
-    throw new S3Error(
-      "InvalidRequest",
-      "This copy request is illegal because it is trying to copy an object to itself without changing the object's metadata, storage class, website redirect location or encryption attributes.",
-    );
-  }
-  const { object } = source.opened;
-  const target = {
-    bucket,
-    key,
-    headers: isReplaced ? kept : copiedHeaders(object.headers, kept),
-    tags: areTagsReplaced ? tags : object.tags,
-    condition,
-    signal,
-  };
-  const copying =
-    algorithm === undefined || hasFullChecksum(source, algorithm)
+  const copying = copyFromSource(request, async (source) => {
+    if (isSame(request, source) && !isChanged) {
+      throw new S3Error(
+        "InvalidRequest",
+        "This copy request is illegal because it is trying to copy an object to itself without changing the object's metadata, storage class, website redirect location or encryption attributes.",
+      );
+    }
+    const { object } = source.opened;
+    const target = {
+      bucket,
+      key,
+      headers: isReplaced ? kept : copiedHeaders(object.headers, kept),
+      tags: areTagsReplaced ? tags : object.tags,
+      condition,
+      signal,
+    };
+    const { etag, time, checksums } = await (algorithm === undefined ||
+    hasFullChecksum(source, algorithm)
       ? objects.copyObject({ ...target, source: source.opened })
       : objects.putObject({
           ...target,
           body: copiedBody(objects, source.opened, algorithm, { signal }),
           replaces: isSame(request, source) ? object : undefined,
-        });
-  return slowAnswer(
-    copying.then(({ etag, time, checksums }) =>
-      xmlAnswer(
-        "CopyObjectResult",
-        xml`<LastModified>${isoTime(time)}</LastModified><ETag>"${etag}"</ETag>${checksumsAndTypeXml(checksums)}`,
-        encryptionHeaders(target.headers),
-      ),
-    ),
-    request,
-  );
+        }));
+    return xmlAnswer(
+      "CopyObjectResult",
+      xml`<LastModified>${isoTime(time)}</LastModified><ETag>"${etag}"</ETag>${checksumsAndTypeXml(checksums)}`,
+      encryptionHeaders(target.headers),
+    );
+  });
+  return slowAnswer(copying, request);
 }
 
 /** What makes a copy of an object onto itself a change, besides its metadata and tags. */
@@ -110,28 +107,24 @@ async function uploadPartCopy(request: Request): Promise<Answer> {
   const number = partNumberOf(query);
   namedSource(headers);
   const upload = await findUpload(request);
-  const { opened } = await openSource(request);
-  const range = parseCopyRange(headers.get("x-amz-copy-source-range"), opened.object.size);
-  const algorithm = parseAlgorithm(upload.options["checksum-algorithm"] ?? "");
-  // Content that is shared has no checksum of its own, and the upload's parts must have one.
-  const copying =
-    algorithm === undefined
+  const copying = copyFromSource(request, async ({ opened }) => {
+    const range = parseCopyRange(headers.get("x-amz-copy-source-range"), opened.object.size);
+    const algorithm = parseAlgorithm(upload.options["checksum-algorithm"] ?? "");
+    // Content that is shared has no checksum of its own, and the upload's parts must have one.
+    const { etag, time, checksums } = await (algorithm === undefined
       ? objects.copyPart({ upload, number, source: opened, range, signal })
       : objects.putPart({
           upload,
           number,
           body: copiedBody(objects, opened, algorithm, { range, signal }),
           signal,
-        });
-  return slowAnswer(
-    copying.then(({ etag, time, checksums }) =>
-      xmlAnswer(
-        "CopyPartResult",
-        xml`<LastModified>${isoTime(time)}</LastModified><ETag>"${etag}"</ETag>${checksumsXml(checksums)}`,
-      ),
-    ),
-    request,
-  );
+        }));
+    return xmlAnswer(
+      "CopyPartResult",
+      xml`<LastModified>${isoTime(time)}</LastModified><ETag>"${etag}"</ETag>${checksumsXml(checksums)}`,
+    );
+  });
+  return slowAnswer(copying, request);
 }
 
 export const COPY_OPERATIONS: readonly Operation[] = [

@@ -37,6 +37,29 @@ export async function openSource(request: Request): Promise<Source> {
   return { bucketName, key, opened };
 }
 
+const ATTEMPTS = 5;
+
+/**
+ * Copies what the source is when the copy is committed: if it was replaced or deleted meanwhile, what is there
+ * then is copied or refused.
+ *
+ * @throws S3Error as `openSource`; `OperationAborted` if it is replaced again and again
+ */
+export async function copyFromSource<T>(
+  request: Request,
+  copy: (source: Source) => Promise<T>,
+): Promise<T> {
+  for (let attempt = 1; ; attempt += 1) {
+    const source = await openSource(request);
+    try {
+      return await copy(source);
+    } catch (error) {
+      const isReplaced = error instanceof S3Error && error.code === "OperationAborted";
+      if (!isReplaced || attempt === ATTEMPTS) throw error;
+    }
+  }
+}
+
 /** A source by its name alone. */
 type NamedSource = Pick<Source, "bucketName" | "key"> & { readonly versionId: string | undefined };
 

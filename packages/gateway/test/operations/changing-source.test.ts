@@ -1,0 +1,96 @@
+import { beforeAll, beforeEach, expect, test } from "bun:test";
+import { md5Of } from "../objects/support.ts";
+import { elementOf, type Received, sharedGateway } from "./running.ts";
+
+/** Long enough that a copy shares its content, and short enough that it does not. */
+const [LONG, SHORT] = ["x".repeat(2 ** 20 + 1), "x"] as const;
+const NEW = "new";
+
+const running = sharedGateway();
+/** Runs once the source of a copy was looked up, so many times. */
+let [meanwhile, times] = [async (): Promise<unknown> => undefined, 0];
+
+beforeAll(() => {
+  const { catalog } = running().rig;
+  const { openObject } = catalog;
+  catalog.openObject = async (...given) => {
+    const found = await openObject(...given);
+    times -= 1;
+    if (times >= 0) await meanwhile();
+    return found;
+  };
+});
+beforeEach(() => {
+  times = 1;
+  meanwhile = async () => running().send("PUT", "/main/source", { body: NEW });
+});
+
+async function put(body: string): Promise<void> {
+  expect((await running().send("PUT", "/main/source", { body })).status).toBe(200);
+}
+
+async function copy(target: string, more: Readonly<Record<string, string>> = {}) {
+  const headers = {
+    "x-amz-copy-source": "/main/source",
+    "x-amz-metadata-directive": "REPLACE",
+    "x-amz-meta-a": "1",
+    ...more,
+  };
+  return running().send("PUT", target, { headers });
+}
+
+async function copyPart(): Promise<Received> {
+  const { text } = await running().send("POST", "/main/parts?uploads");
+  return copy(`/main/parts?partNumber=1&uploadId=${elementOf(text, "UploadId")}`);
+}
+
+test.each([
+  ["/main/target", LONG, {}],
+  ["/main/source", LONG, {}],
+  ["/main/source", SHORT, {}],
+  ["/main/source", SHORT, { "x-amz-checksum-algorithm": "SHA256" }],
+  ["/main/source", LONG, { "x-amz-checksum-algorithm": "SHA256" }],
+])("a copy to %s is of what replaced its source meanwhile", async (target, body, more) => {
+  await put(body);
+  expect((await copy(target, more)).status).toBe(200);
+  expect(times).toBe(-1);
+  const { headers, text } = await running().send("GET", target);
+  expect([headers["x-amz-meta-a"], text]).toEqual(["1", NEW]);
+});
+
+test("a part is copied of what replaced its source meanwhile", async () => {
+  await put(LONG);
+  const { status, text } = await copyPart();
+  expect([status, elementOf(text, "ETag"), times]).toEqual([
+    200,
+    `"${md5Of(Buffer.from(NEW))}"`,
+    -1,
+  ]);
+});
+
+test("a copy whose source is deleted meanwhile finds none", async () => {
+  meanwhile = async () => running().send("DELETE", "/main/source");
+  for (const start of [
+    async () => copy("/main/target"),
+    async () => copy("/main/source"),
+    copyPart,
+  ]) {
+    times = 1;
+    await put(LONG);
+    expect(await start()).toMatchObject({ status: 404, code: "NoSuchKey" });
+  }
+});
+
+test("a copy holds to the conditions of its source also after that was replaced", async () => {
+  await put(LONG);
+  const condition = { "x-amz-copy-source-if-match": `"${md5Of(Buffer.from(LONG))}"` };
+  expect((await copy("/main/target", condition)).code).toBe("PreconditionFailed");
+});
+
+test("a copy whose source is replaced again and again is refused as a conflict", async () => {
+  meanwhile = async () => running().send("PUT", "/main/source", { body: LONG });
+  times = 100;
+  await put(LONG);
+  expect(await copy("/main/source")).toMatchObject({ status: 409, code: "OperationAborted" });
+  expect(times).toBe(95);
+});
