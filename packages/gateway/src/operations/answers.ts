@@ -26,17 +26,22 @@ export const PAGE_BYTES: number = 2 * 2 ** 20;
  * the client has taken it: one that stalls, or takes it for long, is given up on while others wait.
  *
  * @param bytes what `make` needs; what the document needs is known only then
+ * @param held memory that the request has already: it is used for the answer, and released
  * @throws S3Error `SlowDown`
  */
 export async function longAnswer(
   { documents, accessKey, signal }: Pick<Request, "documents" | "accessKey" | "signal">,
   bytes: number,
   make: () => Answer | Promise<Answer>,
+  held?: Share,
 ): Promise<Answer> {
-  const share = await documents.acquire(
-    { least: bytes, most: bytes },
-    { signal, limitMs: MEMORY_WAIT_MS, owner: accessKey.id },
-  );
+  held?.resize(bytes);
+  const share =
+    held ??
+    (await documents.acquire(
+      { least: bytes, most: bytes },
+      { signal, limitMs: MEMORY_WAIT_MS, owner: accessKey.id },
+    ));
   try {
     const answer = await make();
     if (typeof answer.body !== "string" || answer.body.length <= SHORT_DOCUMENT) {

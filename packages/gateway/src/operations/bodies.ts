@@ -18,13 +18,27 @@ const XML_MS = 60_000;
 /** Documents up to so many bytes, in or out, take no memory of the budget. Most are that short. */
 export const SHORT_DOCUMENT: number = 64 * 1024;
 
+/** A body that was read, and the memory that was taken for it, if it is long. */
+export interface HeldBody {
+  readonly body: Uint8Array;
+  readonly share: Share | undefined;
+}
+
+/** Reads a body of XML as `readAndHold` does, and gives its memory back. */
+export async function readAll(...given: Parameters<typeof readAndHold>): Promise<Uint8Array> {
+  const { body, share } = await readAndHold(...given);
+  share?.release();
+  return body;
+}
+
 /**
  * Reads a body of XML. A long one takes memory of a budget once so much of it has come, and loses it while
  * others wait if the client stalls, or has had it for long: the length is only what the client announced.
+ * Once it has been read, its memory is the caller's to release.
  *
  * @throws S3Error as `planBody` and `readBody` do; `RequestTimeout`, `SlowDown`
  */
-export async function readAll(
+export async function readAndHold(
   {
     body,
     documents,
@@ -33,7 +47,7 @@ export async function readAll(
   }: Pick<Request, "body" | "documents" | "accessKey" | "signal">,
   expectations: BodyExpectations,
   limitMs = XML_MS,
-): Promise<Uint8Array> {
+): Promise<HeldBody> {
   const { bytes, length } = body(expectations);
   const late = new AbortController();
   const giveUp = (code: "RequestTimeout" | "SlowDown"): void =>
@@ -43,7 +57,7 @@ export async function readAll(
   const timer = setTimeout(() => giveUp("RequestTimeout"), limitMs);
   let share = undefined as Share | undefined;
 
-  const read = async (): Promise<Uint8Array> => {
+  const read = async (): Promise<HeldBody> => {
     let all = new Uint8Array(Math.min(length, SHORT_DOCUMENT));
     let at = 0;
     for await (const piece of bytes) {
@@ -73,13 +87,18 @@ export async function readAll(
     }
     // It is parsed at once, which takes long: others have their turn between two.
     if (share !== undefined) await setImmediate();
-    return all;
+    late.signal.throwIfAborted();
+    share?.busy();
+    share?.onStall(undefined);
+    return { body: all, share };
   };
   try {
     return await Promise.race([read(), isLate.promise]);
+  } catch (error) {
+    share?.release();
+    throw error;
   } finally {
     clearTimeout(timer);
-    share?.release();
   }
 }
 

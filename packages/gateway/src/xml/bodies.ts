@@ -100,8 +100,8 @@ function deleteEntry(element: XmlElement): DeleteEntry {
   if (Number.isNaN(lastModified)) throw malformed();
   return {
     key,
-    versionId: textOf(fields, "VersionId"),
-    etag: etagOf(fields),
+    versionId: detached(textOf(fields, "VersionId")),
+    etag: detached(etagOf(fields)),
     size: size === undefined ? undefined : Number(size),
     lastModified,
   };
@@ -125,6 +125,11 @@ function textOf(fields: ReadonlyMap<string, XmlElement>, name: string): string |
   const element = fields.get(name);
   if (element !== undefined && element.children.length > 0) throw malformed();
   return element?.text;
+}
+
+/** A text with memory of its own: a part of a string keeps all of it, here the whole body. */
+function detached(text: string | undefined): string | undefined {
+  return text === undefined ? undefined : Buffer.from(text).toString();
 }
 
 function etagOf(fields: ReadonlyMap<string, XmlElement>): string | undefined {

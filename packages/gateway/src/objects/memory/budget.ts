@@ -15,9 +15,9 @@ export interface Share {
   isWanted(): boolean;
   /**
    * Called, once, if the client stalls while others wait: the share is over now, and is released at once.
-   * Before there is a callback, the share is never over.
+   * Without a callback, the share does not become over.
    */
-  onStall(callback: () => void): void;
+  onStall(callback: (() => void) | undefined): void;
   /** The holder waits for its client from now on. */
   idle(): void;
   /** The client has done something. */
@@ -157,7 +157,7 @@ export function createBudget(bytes: number, times: BudgetTimes = TIMES): Budget 
         return false;
       },
       onStall(callback) {
-        if (holder.hasStalled) callback();
+        if (holder.hasStalled) callback?.();
         else holder.stall = callback;
       },
       idle() {

@@ -6,7 +6,7 @@ import type { DeleteTarget } from "../../objects/objects.ts";
 import { type DeleteEntry, parseDelete, LONG_XML_MAX } from "../../xml/bodies.ts";
 import { keyText, type Xml, xml } from "../../xml/write.ts";
 import { emptyAnswer, longAnswer, xmlAnswer } from "../answers.ts";
-import { readAll, SHORT_DOCUMENT } from "../bodies.ts";
+import { type HeldBody, readAndHold, SHORT_DOCUMENT } from "../bodies.ts";
 import { deleteCondition } from "../conditions.ts";
 import { checkVersion } from "../find.ts";
 import { KEY_MAX } from "../keys.ts";
@@ -29,11 +29,10 @@ function target(key: Uint8Array, condition: Condition | undefined): DeleteTarget
 /** Deletes up to 1,000 objects. Each has its own outcome. */
 async function deleteObjects(request: Request): Promise<Answer> {
   const bucket = await request.bucket();
-  const body = await readAll(request, { maxLength: LONG_XML_MAX, requiresDigest: true });
-  const { isQuiet, entries } = parseDelete(body);
-  const refusals = entries.map((entry) => refusal(request, entry));
-  const allowed = entries.filter((_, index) => refusals[index] === undefined);
+  const { isQuiet, entries, share } = await readEntries(request);
   const run = async (): Promise<Answer> => {
+    const refusals = entries.map((entry) => refusal(request, entry));
+    const allowed = entries.filter((_, index) => refusals[index] === undefined);
     const outcomes =
       allowed.length === 0
         ? []
@@ -54,15 +53,42 @@ async function deleteObjects(request: Request): Promise<Answer> {
     return xmlAnswer("DeleteResult", xml`${results}`);
   };
   // What was deleted has to be told: memory for that is there before.
-  const isShort = LONGER_AT_MOST * body.length <= SHORT_DOCUMENT;
-  return isShort ? run() : longAnswer(request, 3 * body.length, run);
+  const bytes = neededBytes(entries);
+  if (LONGER_AT_MOST * bytes > SHORT_DOCUMENT) return longAnswer(request, bytes, run, share);
+  share?.release();
+  return run();
 }
 
-/**
- * How many times as long as its request an answer may be: the shortest entry, of 29 bytes, may become an
- * error of 250, and a quotation mark six bytes.
- */
-const LONGER_AT_MOST = 9;
+/** The entries of a request, without its body, which may be much longer, and the memory taken for it. */
+async function readEntries(
+  request: Request,
+): Promise<ReturnType<typeof parseDelete> & Pick<HeldBody, "share">> {
+  const { body, share } = await readAndHold(request, {
+    maxLength: LONG_XML_MAX,
+    requiresDigest: true,
+  });
+  try {
+    return { ...parseDelete(body), share };
+  } catch (error) {
+    share?.release();
+    throw error;
+  }
+}
+
+/** Bytes of an entry and its error without what the client sent. */
+const ENTRY_BYTES = 250;
+
+/** How many times as long an answer may be as is usual: a quotation mark takes six bytes. */
+const LONGER_AT_MOST = 2;
+
+/** Bytes that entries take with their answer: what was sent is held, and told in text and as a document. */
+function neededBytes(entries: readonly DeleteEntry[]): number {
+  let bytes = 0;
+  for (const { key, versionId = "", etag = "" } of entries) {
+    bytes += ENTRY_BYTES + 3 * (key.length + versionId.length + etag.length);
+  }
+  return bytes;
+}
 
 function refusal(
   { accessKey, bucketName }: Request,
