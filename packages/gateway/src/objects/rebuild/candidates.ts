@@ -33,9 +33,14 @@ export interface Candidates {
 /** The file is in a folder of its own, for this user alone: it has names. */
 export async function createCandidates(parent: string = tmpdir()): Promise<Candidates> {
   const folder = await mkdtemp(join(parent, "idk-rebuild-"));
+  const remove = async (): Promise<void> => rm(folder, { recursive: true, force: true });
   const database = new Database(join(folder, "candidates"), { create: true });
-  database.run("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA cache_size = -32768;");
-  database.run(`
+  try {
+    database.run(
+      "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA cache_size = -32768;",
+    );
+    // One transaction: nothing of it outlives the process.
+    database.run(`BEGIN;
     CREATE TABLE buried (name BLOB PRIMARY KEY, seq INTEGER NOT NULL) WITHOUT ROWID;
     CREATE TABLE voids (seq INTEGER PRIMARY KEY);
     CREATE TABLE best (
@@ -47,8 +52,10 @@ export async function createCandidates(parent: string = tmpdir()): Promise<Candi
       highest_seq INTEGER NOT NULL,
       highest_root TEXT NOT NULL
     ) WITHOUT ROWID;`);
-  // One transaction: nothing of it outlives the process.
-  database.run("BEGIN");
+  } finally {
+    // So that nothing is left of it if the process is killed; Windows cannot do that while it is open.
+    await remove().catch(() => {});
+  }
   const bury = database.query(
     "INSERT INTO buried VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET seq = MAX(seq, excluded.seq)",
   );
@@ -90,7 +97,7 @@ export async function createCandidates(parent: string = tmpdir()): Promise<Candi
     passedOver: (limit) => some("highest_root", "is_whole = 1 AND highest_seq > seq", limit),
     async close() {
       database.close();
-      await rm(folder, { recursive: true, force: true });
+      await remove();
     },
   };
 }

@@ -106,12 +106,17 @@ export async function rebuildCatalog(options: RebuildOptions): Promise<RebuildRe
     if (faults.length < REPORTED_MAX) faults.push({ address, message });
   };
 
+  await using files = new AsyncDisposableStack();
+  const objects = await createRowSpool(options.temporaryFolder);
+  files.defer(async () => objects.close());
+  const candidates = await createCandidates(options.temporaryFolder);
+  files.defer(async () => candidates.close());
   const survey: Survey = {
     listed: createAddressSet(),
-    objects: await createRowSpool(options.temporaryFolder),
+    objects,
     buckets: new Map(),
     fallbacks: new Map(),
-    candidates: await createCandidates(options.temporaryFolder),
+    candidates,
     deletedBuckets: new Set(),
     highest: 0,
   };

@@ -1,5 +1,4 @@
-import { createReadStream, createWriteStream } from "node:fs";
-import { mkdtemp, rm } from "node:fs/promises";
+import { type FileHandle, mkdtemp, open, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { once } from "node:events";
@@ -18,8 +17,14 @@ export interface RowSpool {
 /** The file is in a folder of its own, for this user alone: it has names and sizes. */
 export async function createRowSpool(parent: string = tmpdir()): Promise<RowSpool> {
   const folder = await mkdtemp(join(parent, "idk-rebuild-"));
-  const path = join(folder, "rows");
-  const file = createWriteStream(path, { mode: 0o600, flags: "wx" });
+  const remove = async (): Promise<void> => rm(folder, { recursive: true, force: true });
+  const handle = await open(join(folder, "rows"), "wx+", 0o600).catch(async (error: unknown) => {
+    await remove();
+    throw error;
+  });
+  // So that nothing is left of it if the process is killed; Windows cannot do that while it is open.
+  await remove().catch(() => {});
+  const file = handle.createWriteStream({ autoClose: false });
   let failure: Error | undefined;
   file.on("error", (error) => {
     failure = error;
@@ -37,11 +42,23 @@ export async function createRowSpool(parent: string = tmpdir()): Promise<RowSpoo
       });
       await ended;
       if (failure) throw failure;
-      yield* decodeRows(createReadStream(path));
+      yield* decodeRows(piecesOf(handle));
     },
     async close() {
       file.destroy();
-      await rm(folder, { recursive: true, force: true });
+      await handle.close();
+      await remove();
     },
   };
+}
+
+const PIECE_LENGTH = 64 * 1024;
+
+async function* piecesOf(file: FileHandle): AsyncGenerator<Uint8Array> {
+  for (let at = 0; ;) {
+    const { bytesRead, buffer } = await file.read(new Uint8Array(PIECE_LENGTH), { position: at });
+    if (bytesRead === 0) return;
+    yield buffer.subarray(0, bytesRead);
+    at += bytesRead;
+  }
 }

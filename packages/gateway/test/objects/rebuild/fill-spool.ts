@@ -1,8 +1,10 @@
-/** Adds three rows to a spool and reads them, as row-spool.test.ts needs it. Usage: bun fill-spool.ts FOLDER */
+/** Shows what a spool leaves in its folder, adds three rows and reads them twice, as row-spool.test.ts needs it. Usage: bun fill-spool.ts FOLDER */
+import { readdir } from "node:fs/promises";
 import { createRowSpool } from "../../../src/objects/rebuild/row-spool.ts";
 
 const [, , folder = ""] = process.argv;
 const spool = await createRowSpool(folder);
+console.log(`${(await readdir(folder)).length} files`);
 for (let id = 1; id <= 3; id += 1) {
   const bucket = { id, name: "b".repeat(4000), owner: "", region: "", time: 0 };
   await spool.add({ type: "bucket", bucket });

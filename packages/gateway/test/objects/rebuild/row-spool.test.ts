@@ -2,6 +2,7 @@ import { expect, test } from "bun:test";
 import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { createCandidates } from "../../../src/objects/rebuild/candidates.ts";
 
 const FILLER = join(import.meta.dir, "fill-spool.ts");
 
@@ -22,11 +23,24 @@ async function readTwice(limit: string): Promise<readonly string[]> {
   }
 }
 
-test("rows are read as often as they are asked for", async () => {
-  expect(await readTwice("unlimited")).toEqual(["3 rows", "3 rows"]);
+test("rows are read as often as they are asked for, and are in no folder", async () => {
+  expect(await readTwice("unlimited")).toEqual(["0 files", "3 rows", "3 rows"]);
 });
 
 test("rows are not read if the last of them could not be written", async () => {
   const refused = expect.stringContaining("EFBIG") as string;
-  expect(await readTwice("6")).toEqual([refused, refused]);
+  expect(await readTwice("6")).toEqual(["0 files", refused, refused]);
+});
+
+test("candidates are in no folder", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "idk-spool-"));
+  try {
+    const candidates = await createCandidates(folder);
+    expect(await readdir(folder)).toEqual([]);
+    candidates.bury(1, Buffer.from("k"), 2);
+    expect(candidates.broken(1)).toEqual({ count: 0, roots: [] });
+    await candidates.close();
+  } finally {
+    await rm(folder, { recursive: true });
+  }
 });
