@@ -33,15 +33,17 @@ export async function removeUnusedLists(folder: string): Promise<void> {
 }
 
 /**
- * Whether a connection to the database is open: only without one, its log can be ended. Unlike the number of a
- * process, locks also mean something where several containers share the folder. What cannot be told, such as
- * without file descriptors, may be in use.
+ * Whether a connection to the database is open: only without one, it can be locked as a whole. Unlike the
+ * number of a process, locks also mean something where several containers share the folder. What cannot be
+ * told, such as without file descriptors, may be in use.
  */
 function isInUse(file: string): boolean {
   let connection: Connection | undefined;
   try {
     connection = new Connection(file, { readwrite: true });
-    connection.run("PRAGMA journal_mode = DELETE");
+    // Needs no file beside it, for which a full disk would have no room.
+    connection.run("PRAGMA locking_mode = EXCLUSIVE");
+    connection.query("SELECT name FROM sqlite_schema").all();
     return false;
   } catch (error) {
     const { code } = error as { readonly code?: unknown };

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { mkdir, mkdtemp, readdir, rename, rm, rmdir, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, rename, rm, rmdir, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { removeUnusedLists } from "../../src/snapshot/list-files.ts";
@@ -51,6 +51,22 @@ test("a list of a process that was killed is deleted by the next one, and no oth
     expect(left).toEqual(expect.arrayContaining([inUse!, "recipients.sqlite"]));
     for (const each of [first, third]) await each.end();
     expect(await readdir(folder)).toEqual(["recipients.sqlite"]);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+});
+
+test("a list is deleted also if there is no room for a file beside it", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "idk-lists-"));
+  try {
+    const killed = await start(folder);
+    await killed.kill();
+    const [name = ""] = await lists(folder);
+    await rm(join(folder, `${name}-shm`));
+    // SQLite does not follow it.
+    await symlink("nothing", join(folder, `${name}-shm`));
+    await removeUnusedLists(folder);
+    expect(await readdir(folder)).toEqual([]);
   } finally {
     await rm(folder, { recursive: true });
   }
