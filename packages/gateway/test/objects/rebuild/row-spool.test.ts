@@ -15,7 +15,7 @@ async function readTwice(limit: string): Promise<readonly string[]> {
       stdout: "pipe",
       stderr: "inherit",
     });
-    const text = await child.stdout.text();
+    const text = await new Response(child.stdout).text();
     expect([await child.exited, await readdir(folder)]).toEqual([0, []]);
     return text.trim().split("\n");
   } finally {
