@@ -98,10 +98,12 @@ test("what a long request holds is in the budget until it is answered", async ()
     pause,
   });
   await Bun.sleep(10);
-  const other = documents.acquire({ least: 8 * MIB, most: 8 * MIB }).then((share) => {
+  const wait = async (): Promise<void> => {
+    const share = await documents.acquire({ least: 8 * MIB, most: 8 * MIB });
     order.push("other");
     share.release();
-  });
+  };
+  const other = wait();
   goOn();
   await Promise.all([deleting, other]);
   expect(order).toEqual(["deleted with 6", "other"]);
