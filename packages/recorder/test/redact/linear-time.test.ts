@@ -82,6 +82,7 @@ const cases: readonly (readonly [name: string, redact: Redact, make: (n: number)
   ["colons", plain, (n) => ":".repeat(n)],
   ["names in text", plain, (n) => "a:".repeat(n)],
   ["names of two parts in text", plain, (n) => "a.b:".repeat(n)],
+  ["names before tags in text", plain, (n) => "a.b:!".repeat(n)],
   ["lines", plain, (n) => "a\n".repeat(n)],
   ["names at the ends of lines", plain, (n) => `${"a".repeat(60)}:\n`.repeat(n / 16)],
   ["secret names at the ends of lines", plain, (n) => "token:\n\n".repeat(n)],

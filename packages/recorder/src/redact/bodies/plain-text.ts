@@ -33,7 +33,7 @@ export function* redactPlainText(text: string, isCut: boolean, rules: RuleSet): 
       const redacted = yield* redactText(line, isLineCut, rules);
       lines.push(yield* redactNamed(redacted, !isLineCut, rules));
     } else lines.push(isBlank ? line : redactedLine(line, awaited, !isLineCut, rules));
-    if (!isBlank) awaited = nameAtEnd(line, rules);
+    if (!isBlank) awaited = yield* nameOfNextLine(line, rules);
     since += line.length + LINE_COST;
     if (since < STEP) continue;
     since = 0;
@@ -79,6 +79,27 @@ function nameAtEnd(line: string, rules: RuleSet): number {
   const tail = Math.max(0, end.length - TAIL);
   const mark = end.slice(tail).search(VALUE_BELOW);
   return mark === -1 ? NOT_COVERED : rules.parameter(nameBefore(end, tail + mark));
+}
+
+/** After a colon, what YAML has on the line of a name whose value is below: see `nameOfNextLine`. */
+const BEFORE_VALUE_BELOW = /:[ \t]{0,12}[|>!&#]/gu;
+
+/**
+ * The rule for the name whose value is on the next line, or `NOT_COVERED`: one that ends the line, or
+ * is before the beginning of a block, a tag, an anchor or a comment. Text that is no YAML may have the
+ * value on this line, too, so that both are masked.
+ */
+function* nameOfNextLine(line: string, rules: RuleSet): Work<number> {
+  const atEnd = nameAtEnd(line, rules);
+  if (atEnd !== NOT_COVERED) return atEnd;
+  let names = 0;
+  for (const { index } of line.matchAll(BEFORE_VALUE_BELOW)) {
+    names += 1;
+    if (names % NAMES_STEP === 0) yield;
+    const rank = rules.parameter(nameBefore(line, index));
+    if (rank !== NOT_COVERED) return rank;
+  }
+  return NOT_COVERED;
 }
 
 /** A line that is a value; blanks around it stay. */
