@@ -12,7 +12,10 @@ export type RedactAction = "drop" | "mask" | "hash" | "replace" | "truncate";
 export interface RedactRule {
   /** A header. */
   readonly header?: string | undefined;
-  /** A header, a cookie, a parameter of a query or form, or a member of JSON at any depth. */
+  /**
+   * A header, a cookie, a parameter of a query or form, or a member of JSON at any depth. In plain
+   * text, `name: value` is covered only if the name has at most one colon.
+   */
   readonly name?: string | undefined;
   /**
    * A dotted path into JSON from its root, in which `*` is any one member or item, and `**` any

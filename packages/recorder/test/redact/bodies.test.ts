@@ -254,6 +254,13 @@ describe("text", () => {
     expect(text('["password=\\nhunter2\\nb"]')).toBe('["password=\\n***\\nb"]');
   });
 
+  test("keeps values of names with more colons than one before a colon", () => {
+    const covered = (name: string): string | undefined =>
+      redactedBody("urn:a:code: 1", "text/plain", [{ name, action: "mask" }]).text;
+    expect(covered("urn:a:code")).toBe("urn:a:code: 1");
+    for (const name of ["a:code", "code"]) expect(covered(name)).toBe("urn:a:code: ***");
+  });
+
   test("loses values of names with a colon", () => {
     for (const name of ["a:b:c:pin", "user:pin", "a.b:a.b:pin", "api:key", "password@host"]) {
       expect(text(`${name}: 1234`)).toBe(`${name}: ***`);
