@@ -1,7 +1,7 @@
 import type { BodyCopy } from "./body-copy.ts";
 import type { Capture } from "./capture.ts";
 import { copiedStream, isUsed } from "./copied-stream.ts";
-import { bun } from "../runtime.ts";
+import { bun, RuntimeResponse } from "../runtime.ts";
 import { inherited, shadow, shadowGetter } from "./shadow.ts";
 
 const READERS = ["arrayBuffer", "blob", "bytes", "formData", "json", "text"] as const;
@@ -59,11 +59,11 @@ export function shadowMessageBody(
       });
       over();
       if (name === "arrayBuffer" || name === "blob") return whole;
+      if (name === "bytes") return new Uint8Array(bytes);
       // Reads it again as the runtime does, with its errors.
       const type = message.headers.get("content-type");
-      return new Response(bytes, type === null ? {} : { headers: { "content-type": type } })[
-        name
-      ]();
+      const init: ResponseInit = type === null ? {} : { headers: { "content-type": type } };
+      return new RuntimeResponse(bytes, init)[name]();
     });
   }
 }

@@ -7,6 +7,7 @@ import { bodyScenarios } from "./body-scenarios.ts";
 import { faultScenarios } from "./fault-scenarios.ts";
 import { memoryScenarios } from "./memory-scenarios.ts";
 import { outboundScenarios } from "./outbound-scenarios.ts";
+import { replacedClassScenarios } from "./replaced-class-scenarios.ts";
 import { expectNothingHeld, leakScenarios } from "./leak-scenarios.ts";
 import { exchangeBytes, type Listener, open, type Scenario, withServer } from "./raw.ts";
 
@@ -424,6 +425,7 @@ export const scenarios: readonly Scenario[] = [
     },
   },
   ...outboundScenarios,
+  ...replacedClassScenarios,
   ...bodyScenarios,
   ...faultScenarios,
   ...memoryScenarios,
