@@ -1,6 +1,7 @@
 import type { FinishedExchange, RecorderLimits, RecorderOptions } from "../options.ts";
 import type { Pipeline } from "../queue/pipeline.ts";
 import { countDropped } from "../queue/counters.ts";
+import { isThenable } from "../is-thenable.ts";
 import type { Header } from "../record/exchange.ts";
 import { BodyCopy } from "./body-copy.ts";
 import type {
@@ -27,8 +28,8 @@ export function createCapture(
     if (keep === undefined) return true;
     try {
       const kept: unknown = keep(finishedExchange(exchange));
-      if (!(kept instanceof Promise)) return Boolean(kept);
-      kept.catch(() => {});
+      if (!isThenable(kept)) return Boolean(kept);
+      kept.then(undefined, () => {});
       faults.report("keep returned a promise, so the exchange was recorded");
     } catch {
       // Without the cause, which may contain something of the exchange.

@@ -5,7 +5,8 @@ import { isOwnWork } from "../own-work.ts";
 import { copiedStream, isUsed } from "./copied-stream.ts";
 import { shadowMessageBody } from "./message-body.ts";
 import { bun } from "../runtime.ts";
-import { headersOf, isThenable, responseOf } from "./web.ts";
+import { isThenable } from "../is-thenable.ts";
+import { headersOf, responseOf } from "./web.ts";
 
 /** `fetch`, or a function that works the same way. */
 export type FetchFunction = (

@@ -1,5 +1,6 @@
 import type { Header } from "../record/exchange.ts";
 import type { Capture, CapturedResponse, ExchangeProgress, OpenExchange } from "./capture.ts";
+import { isThenable } from "../is-thenable.ts";
 import { shadowMessageBody } from "./message-body.ts";
 import { copyResponse } from "./response-body.ts";
 
@@ -98,11 +99,6 @@ function recordAnswer(
   // When it was sent, because Bun adds to the headers of a file once somebody asks for them.
   setImmediate(() => capture.finish(exchange));
   return answer;
-}
-
-/** Whether it is a promise, also one of another realm, which is no instance of `Promise` here. */
-export function isThenable(value: unknown): value is PromiseLike<unknown> {
-  return typeof (value as Partial<PromiseLike<unknown>> | null | undefined)?.then === "function";
 }
 
 export function responseOf({ headers, status, statusText }: Response): CapturedResponse {

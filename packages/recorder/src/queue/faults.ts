@@ -1,3 +1,5 @@
+import { isThenable } from "../is-thenable.ts";
+
 /** Counts faults, and reports them at most once a second. Never throws. */
 export interface Faults {
   count(): number;
@@ -24,7 +26,7 @@ export function createFaults(onError: ((error: Error) => void) | undefined): Fau
         const error = new Error(message, cause === undefined ? undefined : { cause });
         const result: unknown = onError(error);
         // A rejection that nobody handles would end the application.
-        if (result instanceof Promise) result.catch(() => {});
+        if (isThenable(result)) result.then(undefined, () => {});
       } catch {
         // The application's own handler failed; there is nobody left to tell.
       }

@@ -6,6 +6,7 @@ import type { AddressInfo } from "node:net";
 import type { Server } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { runInNewContext } from "node:vm";
 import { memory } from "@idk/storage/memory";
 import type { FetchFunction } from "../../src/capture/outbound.ts";
 import { newArchive } from "../support/archive.ts";
@@ -107,6 +108,39 @@ export const faultScenarios: readonly Scenario[] = [
       await until(() => archive.recorder.stats().open === 0);
       assert.equal(only(await archive.exchanges()).request.url, "/");
       expectNothingHeld(archive);
+    },
+  },
+  {
+    name: "a keep and a handler of errors that reject with promises of another realm",
+    async run() {
+      const rejected: unknown[] = [];
+      const onRejection = (error: unknown): void => void rejected.push(error);
+      process.on("unhandledRejection", onRejection);
+      const reject = runInNewContext("(text) => Promise.reject(new Error(text))") as () => never;
+      const messages: string[] = [];
+      const onError = ({ message }: Error): void => {
+        messages.push(message);
+        return reject();
+      };
+      await using archive = newArchive({ keep: reject, onError });
+      archive.recorder.handler(() => undefined)(new Request("http://a/"));
+      assert.equal((await archive.exchanges()).length, 1);
+      await new Promise((resolve) => setTimeout(resolve, 10));
+      process.off("unhandledRejection", onRejection);
+      assert.deepEqual(messages, ["keep returned a promise, so the exchange was recorded"]);
+      assert.deepEqual(rejected, []);
+    },
+  },
+  {
+    name: "an answer whose then throws when it is asked for",
+    async run() {
+      await using archive = newArchive();
+      const get = (): never => {
+        throw new Error("then");
+      };
+      const answer = new Proxy({}, { get });
+      assert.equal(archive.recorder.handler(() => answer)(new Request("http://a/")), answer);
+      assert.equal((await archive.exchanges()).length, 1);
     },
   },
   {
