@@ -3,6 +3,7 @@ import type { BodyCopy } from "./body-copy.ts";
 import type { Capture, CapturedResponse, OpenExchange } from "./capture.ts";
 import { isOwnWork } from "../own-work.ts";
 import { copiedStream, isUsed } from "./copied-stream.ts";
+import { isOf, isPlain } from "./is-of.ts";
 import { shadowMessageBody } from "./message-body.ts";
 import { bun } from "../runtime.ts";
 import { isThenable } from "../is-thenable.ts";
@@ -74,7 +75,7 @@ function begin(
   let sent = init;
   if (isOwnWork()) return { exchange, init };
   capture.aside(() => {
-    const given = input instanceof Request ? input : undefined;
+    const given = isOf(input, Request) ? input : undefined;
     const method = (init?.method ?? given?.method ?? "GET").toUpperCase();
     let named: RequestInit["headers"] = init?.headers ?? given?.headers;
     if (init !== undefined && isOneShot(named)) {
@@ -88,7 +89,7 @@ function begin(
     const typed = headers.some(([name]) => name === "content-type");
     if (type !== undefined && !typed) headers.push(["content-type", type]);
     // As it is sent: with a path.
-    const url = input instanceof Request ? input.url : new URL(input).href;
+    const url = isOf(input, Request) ? input.url : new URL(input).href;
     const request = { method, url, headers };
     // By a function of its own, which does not keep what is sent in memory until the end.
     exchange = capture.begin("out", request, readerOf(progress));
@@ -166,20 +167,9 @@ function recordResponse(
   exchange.responseBody = copy;
   copy.unseen = true;
   // The methods of another class are not known.
-  if (!isPlain(response)) return false;
+  if (!isPlain(response, Response)) return false;
   shadowMessageBody(response, copy, capture, (ended) => capture.finish(exchange, ended));
   return true;
-}
-
-/**
- * Whether its class is that of the runtime. `@hono/node-server` replaces the global one by a class
- * whose prototype inherits from it, and `fetch` still answers with what it was.
- */
-function isPlain(response: Response): boolean {
-  const prototype = Object.getPrototypeOf(response) as object | null;
-  if (prototype === Response.prototype) return true;
-  if (prototype === null || prototype === Object.prototype) return false;
-  return Object.prototype.isPrototypeOf.call(prototype, Response.prototype);
 }
 
 function hasBody(method: string, status: number, headers: readonly Header[]): boolean {

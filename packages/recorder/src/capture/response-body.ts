@@ -1,7 +1,7 @@
 import type { BodyCopy } from "./body-copy.ts";
 import type { Capture } from "./capture.ts";
 import { copiedStream } from "./copied-stream.ts";
-import { bun } from "../runtime.ts";
+import { bun, RuntimeResponse } from "../runtime.ts";
 
 /**
  * Called when a body has passed, or failed.
@@ -43,7 +43,11 @@ export function copyResponse(
   const { body } = response;
   if (body?.locked === true) return undefined;
   copy.unseen = false;
-  if (body !== null) return new Response(copiedStream(body, copy, capture, over), response);
+  if (body !== null) {
+    // The global class may have replaced that of the response.
+    const Class = response instanceof Response ? Response : RuntimeResponse;
+    return new Class(copiedStream(body, copy, capture, over), response);
+  }
   copy.ended = true;
   return undefined;
 }

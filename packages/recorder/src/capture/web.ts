@@ -1,6 +1,7 @@
 import type { Header } from "../record/exchange.ts";
 import type { Capture, CapturedResponse, ExchangeProgress, OpenExchange } from "./capture.ts";
 import { isThenable } from "../is-thenable.ts";
+import { isOf } from "./is-of.ts";
 import { shadowMessageBody } from "./message-body.ts";
 import { copyResponse } from "./response-body.ts";
 
@@ -79,7 +80,7 @@ function recordAnswer(
   capture: Capture,
 ): unknown {
   // Otherwise it is an upgrade, or something that the runtime answers itself.
-  if (!(answer instanceof Response)) {
+  if (!isOf(answer, Response)) {
     capture.finish(exchange);
     return answer;
   }

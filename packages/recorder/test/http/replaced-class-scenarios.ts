@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import type { FetchFunction } from "../../src/capture/outbound.ts";
 import { newArchive } from "../support/archive.ts";
+import { until } from "../support/until.ts";
 import { only } from "./outbound-scenarios.ts";
 import type { Scenario } from "./raw.ts";
 
-const { Response: OriginalResponse } = globalThis;
+const { Request: OriginalRequest, Response: OriginalResponse } = globalThis;
 const FORM = { headers: { "content-type": "application/x-www-form-urlencoded" } };
 const TEXT = { headers: { "content-type": "text/plain" } };
 
@@ -22,13 +23,16 @@ for (const name of ["arrayBuffer", "blob", "formData", "json", "text"] as const)
     },
   });
 }
+class ReplacedRequest extends OriginalRequest {}
 
 /** Runs what an application does after `serve` of `@hono/node-server`. */
 async function withReplacedClasses<T>(work: () => Promise<T>): Promise<T> {
+  globalThis.Request = ReplacedRequest;
   globalThis.Response = ReplacedResponse as unknown as typeof Response;
   try {
     return await work();
   } finally {
+    globalThis.Request = OriginalRequest;
     globalThis.Response = OriginalResponse;
   }
 }
@@ -62,4 +66,37 @@ export const replacedClassScenarios: readonly Scenario[] = [
         assert.equal(only(await archive.exchanges()).response?.body?.text, body);
       },
     })),
+  ...[OriginalRequest, class extends OriginalRequest {}].map((Class, i) => ({
+    name: `replaced classes: fetch with a request of ${i === 0 ? "the original class" : "its subclass"}`,
+    async run() {
+      await using archive = newArchive();
+      const fetch = archive.recorder.fetch<FetchFunction>(
+        async () => new OriginalResponse(null, { status: 204 }),
+      );
+      const sent = new Class("http://a/b", { method: "PUT", body: "x", headers: { "x-a": "b" } });
+      await withReplacedClasses(() => fetch(sent));
+      const { faults, seen } = archive.recorder.stats();
+      assert.deepEqual([faults, seen], [0, 1]);
+      const { request, response } = only(await archive.exchanges());
+      assert.deepEqual([request.method, request.url], ["PUT", "http://a/b"]);
+      assert.ok(request.headers.some(([name, value]) => name === "x-a" && value === "b"));
+      assert.deepEqual([request.body?.why, response?.status], ["unseen", 204]);
+    },
+  })),
+  {
+    name: "replaced classes: a handler answers with the original class",
+    async run() {
+      await using archive = newArchive();
+      const handle = archive.recorder.handler(
+        () => new OriginalResponse("[2]", { ...TEXT, status: 201 }),
+      );
+      const answer = await withReplacedClasses(async () =>
+        handle(new OriginalRequest("http://a/")),
+      );
+      assert.equal(Object.getPrototypeOf(answer), OriginalResponse.prototype);
+      assert.equal(await answer.text(), "[2]");
+      await until(() => archive.recorder.stats().open === 0);
+      assert.equal(only(await archive.exchanges()).response?.status, 201);
+    },
+  },
 ];
