@@ -29,7 +29,10 @@ interface Extent {
   readonly blockSeconds: number;
   /** Of bodies in a block, as far as they are recorded. */
   readonly blockBytes: number;
-  /** Requests to each mode before its first block: until its code is compiled, it takes more CPU time. */
+  /**
+   * Requests to each mode, twice, before its first block: until its code is compiled, it takes more CPU
+   * time, some 30 µs of each of the first 20,000.
+   */
   readonly warmUp: number;
   readonly hasLatency: boolean;
 }
@@ -67,7 +70,7 @@ const CPU_ONLY: Extent = {
   },
   blockSeconds: 0.75,
   blockBytes: 8e6,
-  warmUp: 1500,
+  warmUp: 10_000,
   hasLatency: false,
 };
 
