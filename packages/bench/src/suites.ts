@@ -95,7 +95,11 @@ const byName: Readonly<Record<string, Omit<Suite, "name">>> = {
     slow: true,
     options: [
       { name: "parts", kind: "text", description: "small,large,wide,deep,pruning (default all)" },
-      { name: "manyFiles", kind: "number", description: "files of the parts small and pruning (100000)" },
+      {
+        name: "manyFiles",
+        kind: "number",
+        description: "files of the parts small and pruning (100000)",
+      },
     ],
     missing: missingPeers,
     run: async (context) => (await import("./suites/snapshots/peers.ts")).snapshotsPeers(context),

@@ -36,7 +36,7 @@ async function leastWork({ count }: { readonly count: number }): Promise<Sample>
   };
   await work();
   const { cpuSeconds, peakRss, seconds } = await measurePeak(work);
-  return { seconds: seconds / count, cpuSeconds: cpuSeconds! / count, peakRss };
+  return { seconds: seconds / count, cpuSeconds: cpuSeconds / count, peakRss };
 }
 
 await answerJob(leastWork);
