@@ -68,6 +68,32 @@ test("a part is copied of what replaced its source meanwhile", async () => {
   ]);
 });
 
+/** A source that was uploaded in one part, whose parts are copied with it. */
+async function upload(): Promise<void> {
+  const { text } = await running().send("POST", "/main/source?uploads");
+  const id = elementOf(text, "UploadId");
+  const part = `/main/source?partNumber=1&uploadId=${id}`;
+  const { etag } = (await running().send("PUT", part, { body: LONG })).headers;
+  const listed = `<Part><PartNumber>1</PartNumber><ETag>${etag}</ETag></Part>`;
+  const body = `<CompleteMultipartUpload>${listed}</CompleteMultipartUpload>`;
+  expect((await running().send("POST", `/main/source?uploadId=${id}`, { body })).status).toBe(200);
+}
+
+test("a copy or tags of an upload are of what replaced it meanwhile", async () => {
+  for (const target of ["/main/target", "/main/source"]) {
+    await upload();
+    times = 1;
+    expect((await copy(target)).status).toBe(200);
+    expect((await running().send("GET", target)).text).toBe(NEW);
+  }
+  await upload();
+  times = 1;
+  const tags = "<Tagging><TagSet><Tag><Key>a</Key><Value>b</Value></Tag></TagSet></Tagging>";
+  const tagged = await running().send("PUT", "/main/source?tagging", { body: tags });
+  expect([tagged.status, times]).toEqual([200, -1]);
+  expect((await running().send("GET", "/main/source")).text).toBe(NEW);
+});
+
 test("a copy whose source is deleted meanwhile finds none", async () => {
   meanwhile = async () => running().send("DELETE", "/main/source");
   for (const start of [

@@ -3,6 +3,7 @@ import { S3Error } from "../../errors.ts";
 import { chunksAtOnce, INLINE_MAX, largeNeed, type ObjectsContext, smallNeed } from "../context.ts";
 import type { Share, Waiting } from "../memory/budget.ts";
 import type { ByteRange, ReadOptions } from "../objects.ts";
+import { sourceChanged } from "../write/commit.ts";
 import { type ChunkReader, readChunks } from "./chunks.ts";
 
 /** Bytes of a piece that a caller gets. */
@@ -69,7 +70,9 @@ async function readAtOnce(
   const share = await memory.small.acquire(smallNeed(object.size), waiting);
   try {
     const root = await roots.get(object.root, { range, signal: waiting.signal });
-    return await root.bytes();
+    const bytes = await root.bytes();
+    memory.passed.add(bytes.length);
+    return bytes;
   } finally {
     share.release();
   }
@@ -165,7 +168,11 @@ export function requireIdentity({ canRead }: ObjectsContext, action: "read" | "c
   );
 }
 
-/** The parts that an object was uploaded in; none for an object of a single PUT. */
+/**
+ * The parts that a source of a copy was uploaded in; none for an object of a single PUT.
+ *
+ * @throws S3Error `OperationAborted` if it was replaced meanwhile
+ */
 export async function partsOf(
   { catalog }: ObjectsContext,
   object: StoredObject,
@@ -173,7 +180,7 @@ export async function partsOf(
   const parts: Part[] = [];
   while (parts.length < object.parts) {
     const page = await catalog.listObjectParts(object, parts.at(-1)?.number ?? 0, PARTS_PAGE);
-    if (page.length === 0) throw new S3Error("NoSuchKey", "The object was replaced meanwhile.");
+    if (page.length === 0) throw sourceChanged();
     parts.push(...page);
   }
   return parts;
