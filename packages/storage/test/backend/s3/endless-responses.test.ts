@@ -1,7 +1,9 @@
 import { describe, expect, test } from "bun:test";
+import { createServer, type AddressInfo, type Socket } from "node:net";
+import { once } from "node:events";
 import { initBucket } from "../../../src/backend/s3/provision/init-bucket.ts";
 import { rejects } from "../rejects.ts";
-import { first, locationsAt, NAME, served } from "./fixtures.ts";
+import { first, locationsAt, NAME, on, served } from "./fixtures.ts";
 
 const BYTES = new Uint8Array(100).fill(7);
 const ONCE = { retry: { budgetMs: 0, minAttempts: 1 } };
@@ -86,6 +88,43 @@ describe("a response without an end", () => {
       expect(sent.bytes).toBeLessThan(64 * MiB);
     }
   });
+});
+
+test("a chunked response is not read on and on because it announces a short length", async () => {
+  const chunk = Buffer.concat([
+    Buffer.from(`${(MiB / 4).toString(16)}\r\n`),
+    Buffer.alloc(MiB / 4, 65),
+    Buffer.from("\r\n"),
+  ]);
+  let sent = 0;
+  const pour = (socket: Socket): void => {
+    while (!socket.destroyed && sent < 256 * MiB) {
+      sent += MiB / 4;
+      if (!socket.write(chunk)) return;
+    }
+  };
+  const server = createServer((socket) => {
+    socket.on("error", () => {});
+    socket.on("drain", () => pour(socket));
+    socket.once("data", () => {
+      socket.write(
+        'HTTP/1.1 200 OK\r\nETag: "0"\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n',
+      );
+      pour(socket);
+    });
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const access = { accessKeyId: "access-key", secretAccessKey: "secret-key" };
+  const timeouts = { firstByte: 3000, stall: 3000 };
+  try {
+    const backend = on({ name: "bucket", server: { endpoint, ...access } as never }, { timeouts });
+    await rejects(backend.get(NAME, new Uint8Array(100)), "limit", "longer than 100 bytes");
+    expect(sent).toBeLessThan(64 * MiB);
+  } finally {
+    server.close();
+  }
 });
 
 describe("a response that only drips", () => {

@@ -103,8 +103,10 @@ async function* chunksOf(
   stall: number,
 ): AsyncGenerator<Uint8Array> {
   const due = (stall / 1000) * MIN_DOWNLOAD_RATE;
-  // The deadline is not extended for so little, and a stream costs more than the bytes.
-  if ((contentLength(response.headers) ?? Infinity) <= due) {
+  // The deadline is not extended for so little, and a stream costs more than the bytes. Bun reads chunks
+  // to their end also if they are more than the announced length.
+  const isChunked = response.headers.has("transfer-encoding");
+  if (!isChunked && (contentLength(response.headers) ?? Infinity) <= due) {
     const whole = new Uint8Array(await response.arrayBuffer());
     if (deadline.signal.aborted) throw deadline.signal.reason;
     yield whole;
