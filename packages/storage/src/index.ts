@@ -81,4 +81,4 @@ export {
 } from "./store/maintenance/replicate.ts";
 export type { ScanOptions, ScannedBlob } from "./store/maintenance/scan.ts";
 export type { BlobStat } from "./store/maintenance/stat.ts";
-export type { VerifyOptions, VerifyReport } from "./store/maintenance/verify.ts";
+export type { VerifyOptions, VerifyReport } from "./store/maintenance/verify-options.ts";

@@ -13,7 +13,7 @@ import type { DeleteReport, DeleteTreeOptions } from "./tree/delete-tree.ts";
 import type { ResealOptions } from "./tree/reseal.ts";
 import type { ListOptions, ListedAddress, ResolveOptions } from "./maintenance/list.ts";
 import type { ScanOptions, ScannedBlob } from "./maintenance/scan.ts";
-import type { VerifyOptions, VerifyReport } from "./maintenance/verify.ts";
+import type { VerifyOptions, VerifyReport } from "./maintenance/verify-options.ts";
 
 /*
  * Words, as in docs/format.md. A blob is the encrypted bytes of a root, node or leaf; its address is
@@ -165,12 +165,13 @@ export interface Store {
 
   /**
    * Reads a blob and checks that its bytes match its name and form a valid envelope; needs no key.
-   * With `deep`, opens a root and checks its whole tree. With `serverChecksums`, relies on the
+   * With `deep`, opens a root and checks its whole tree. With `complete`, opens a root and checks that
+   * no chunk is missing, without downloading chunks. With `serverChecksums`, relies on the
    * SHA-256 that the server verified at upload, and downloads only blobs that have none: this finds
    * broken uploads, overwritten blobs and foreign objects, but not bytes that rotted later.
    *
-   * @throws StorageError with the code of the first fault; `usage` if both `deep` and
-   *   `serverChecksums` are set
+   * @throws StorageError with the code of the first fault; `usage` if more than one of `deep`,
+   *   `complete` and `serverChecksums` is set
    */
   verify(address: string, options?: VerifyOptions): Promise<VerifyReport>;
 

@@ -1,5 +1,5 @@
-import { type Address, parseAddress } from "../../crypto/address.ts";
-import type { Progress, ReadOptions } from "../options.ts";
+import { parseAddress } from "../../crypto/address.ts";
+import type { VerifyOptions, VerifyReport } from "./verify-options.ts";
 import { linkedAbort, throwIfAborted } from "../../abort.ts";
 import { assertOptions, checkConcurrency } from "../check-options.ts";
 import type { StoreContext } from "../context.ts";
@@ -14,36 +14,7 @@ import { inspectBlob } from "../../format/envelope.ts";
 import { readLeaves } from "../read/read-leaves.ts";
 import { readRoot } from "../read/read-root.ts";
 import { storedChildren } from "../../format/tree.ts";
-
-/** Options of `verify`. */
-export interface VerifyOptions extends ReadOptions {
-  /** Opens the root and checks everything below it; requires an identity. */
-  readonly deep?: boolean | undefined;
-  /**
-   * Relies on the SHA-256 that the server verified at upload, and downloads only blobs that have
-   * none. Does not detect bit rot. Cannot be combined with `deep`.
-   */
-  readonly serverChecksums?: boolean | undefined;
-  /** With `deep`: chunks checked concurrently, 1 to 64; by default the store's. */
-  readonly concurrency?: number | undefined;
-  /** With `deep`: called after each chunk with the content checked so far, counted as for a get. */
-  readonly onProgress?: ((progress: Progress) => void) | undefined;
-}
-
-/** What `verify` has checked. */
-export interface VerifyReport {
-  readonly address: Address;
-  /** Undefined if the blob was not downloaded: name and size do not reveal its kind. */
-  readonly kind: "root" | "child" | undefined;
-  /** Blobs and bytes checked. */
-  readonly blobs: number;
-  readonly bytes: number;
-  /**
-   * True if the check relied on the SHA-256 that the server verified at upload; false if the bytes
-   * and their envelope were downloaded and checked here.
-   */
-  readonly verifiedByServer: boolean;
-}
+import { verifyComplete } from "./verify-complete.ts";
 
 /** Checks a blob, or a whole tree; see `Store.verify`. */
 export async function verify(
@@ -52,12 +23,17 @@ export async function verify(
   options: VerifyOptions,
 ): Promise<VerifyReport> {
   assertOptions(options);
-  if (options.deep && options.serverChecksums) {
+  const { deep, complete, serverChecksums } = options;
+  if (deep && serverChecksums) {
     throw usage("deep downloads the whole tree: it cannot be combined with serverChecksums");
   }
-  if (options.deep) return verifyTree(context, text, options);
+  if (complete && (deep || serverChecksums)) {
+    throw usage("complete cannot be combined with deep or serverChecksums");
+  }
+  if (complete) return verifyComplete(context, text, options);
+  if (deep) return verifyTree(context, text, options);
   return (
-    (options.serverChecksums && (await verifyByChecksum(context, text, options))) ||
+    (serverChecksums && (await verifyByChecksum(context, text, options))) ||
     verifyBlob(context, text, options)
   );
 }
