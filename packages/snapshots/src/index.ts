@@ -48,7 +48,7 @@ export type { WalkedEntry } from "./read/walk.ts";
 export { diff, type Difference } from "./read/diff.ts";
 export { find } from "./read/find.ts";
 export { matchesPattern } from "./format/names/pattern.ts";
-export { parseExcludeFile } from "./walk/excludes.ts";
+export { compileFinder, parseExcludeFile } from "./walk/excludes.ts";
 
 export {
   type ChainDecisions,

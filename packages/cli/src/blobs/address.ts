@@ -49,15 +49,3 @@ export async function resolveAddress(
 ): Promise<Address> {
   return store.resolve(given, { minDigits, signal });
 }
-
-/** Resolves several, without duplicates, in order. */
-export async function resolveAddresses(
-  store: Pick<Store, "resolve">,
-  given: readonly string[],
-  signal: AbortSignal,
-): Promise<Set<Address>> {
-  const addresses = new Set<Address>();
-  // Sequentially: prefixes are typed, so there are few.
-  for (const each of given) addresses.add(await resolveAddress(store, each, signal));
-  return addresses;
-}

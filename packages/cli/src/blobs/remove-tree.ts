@@ -2,6 +2,7 @@ import type { DeleteReport, SkippedBlob, Store } from "@idk/storage";
 import { Failure, usage } from "../errors/failures.ts";
 import { openTerminal } from "../keys/terminal.ts";
 import { count } from "../output/text.ts";
+import type { Meter } from "../progress/meter.ts";
 import type { Session } from "../session.ts";
 
 export interface TreeRemoval {
@@ -13,6 +14,10 @@ export interface TreeRemoval {
   readonly effect?: string;
   /** Whether to print the address, because the user has not given it in full. */
   readonly printAddress: boolean;
+  /** The progress of several removals, of which this is one. */
+  readonly meter?: Meter | undefined;
+  /** Added to the result in JSON. */
+  readonly details?: object | undefined;
 }
 
 /**
@@ -32,7 +37,10 @@ export async function removeTree(
   const left = skipped === 0 ? "" : `; ${skipped} not deleted, because they do not belong to it`;
   const name = removal.printAddress ? `: ${address}` : "";
   await out.note(`removed ${count(blobs, "blob")}${name}${left}`);
-  await out.report({ address, blobs, skipped });
+  // The failure of one of several is reported as such.
+  if (removal.meter === undefined || skipped === 0) {
+    await out.report({ ...removal.details, address, blobs, skipped });
+  }
   if (skipped === 0) return;
   throw new Failure(
     "tree",
@@ -43,11 +51,12 @@ export async function removeTree(
 async function deleteTree(
   opened: Pick<Store, "deleteTree">,
   address: string,
-  { force, askAbove, effect = "" }: TreeRemoval,
+  { force, askAbove, effect = "", meter }: TreeRemoval,
   session: Session,
 ): Promise<DeleteReport> {
   const { out, progress, signal } = session;
-  using meter = progress.start({ command: "rm", noun: "blob" });
+  using own = meter === undefined ? progress.start({ command: "rm", noun: "blob" }) : undefined;
+  const update = meter?.part();
   let removed = 0;
   let printed = Promise.resolve();
   try {
@@ -58,12 +67,13 @@ async function deleteTree(
         if (blobs > askAbove) {
           await confirmed(`the tree ${address} has ${count(blobs, "blob")}${effect}`, session);
         }
-        meter.setTotals({ totalItems: blobs });
+        own?.setTotals({ totalItems: blobs });
         return true;
       },
       onProgress({ blobs }) {
         removed = blobs;
-        meter.itemDone();
+        own?.itemDone();
+        update?.({ bytes: 0, chunks: blobs });
       },
       onSkipped(skipped) {
         printed = printed.then(() => printSkipped(skipped, session));
@@ -72,7 +82,7 @@ async function deleteTree(
       },
     });
   } catch (error) {
-    meter.finish();
+    own?.finish();
     if (removed > 0 && !out.json) {
       await out.note(
         `idk: ${count(removed, "blob")} of ${address} deleted, root first; the remaining chunks are ` +

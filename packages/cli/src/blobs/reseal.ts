@@ -1,6 +1,7 @@
 import type { ResealOptions, Store } from "@idk/storage";
 import { isResumed } from "../config/settings.ts";
 import { usage } from "../errors/failures.ts";
+import type { Meter } from "../progress/meter.ts";
 import { formatBytes } from "../output/text.ts";
 import type { FileJournalSettings } from "../put/file-journals.ts";
 import type { OpenPutJournal } from "../put/put-journal.ts";
@@ -16,6 +17,7 @@ export interface ResealSettings extends FileJournalSettings {
  * Stores content again under new keys, resuming an interrupted run, and prints its new address.
  *
  * @param used added to the result in JSON
+ * @param meter the progress of several contents, of which this is one
  */
 export async function resealContent(
   opened: Store,
@@ -24,6 +26,7 @@ export async function resealContent(
   settings: ResealSettings,
   used: object,
   session: Session,
+  meter?: Meter,
 ): Promise<void> {
   const { signal } = session;
   const { maxSize } = settings;
@@ -37,19 +40,22 @@ export async function resealContent(
     );
   }
   const journal = await openJournal(previous, size, recipients, settings, session);
-  using meter = session.progress.start({ command: "rewrap", name: previous });
-  const update = meter.part();
+  using own =
+    meter === undefined ? session.progress.start({ command: "rewrap", name: previous }) : undefined;
+  const update = (meter ?? own)?.part();
   const store = (onReport: ResealOptions["onReport"]) =>
     opened.reseal(previous, recipients, {
       journal,
       signal,
       onProgress(done) {
-        meter.setTotals({ totalBytes: done.total });
-        update(done);
+        own?.setTotals({ totalBytes: done.total });
+        update?.(done);
       },
       onReport,
     });
-  await storeAndPrint({ store, journal, meter, details: { previous, ...used } }, session);
+  const one = meter === undefined ? undefined : previous;
+  const details = { previous, ...used };
+  await storeAndPrint({ store, journal, meter: own, one, details }, session);
 }
 
 async function openJournal(

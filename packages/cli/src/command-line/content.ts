@@ -1,6 +1,7 @@
 import type { Command as CommanderCommand } from "commander";
 import type { ActionOf } from "./actions.ts";
 import {
+  fromFileOption,
   identityOption,
   recipientOption,
   recipientsFileOption,
@@ -19,15 +20,20 @@ export function addContentCommands(program: CommanderCommand, actionOf: ActionOf
     .description(
       "Encrypt a file or standard input, store it, and print its address. For several files, print " +
         "a line with the address and path of each; a file that fails does not stop the others. For " +
-        "a folder, store all files in it and below it, but no symbolic links, modes or empty folders.",
+        "a folder, store all files in it and below it, but no symbolic links, modes or empty folders. " +
+        "The paths stored are those below the folder; if other files or folders are named, too, they " +
+        "begin with its name.",
     )
     .argument("[file...]", "a file, a folder, or - for standard input")
     .option(
       "--from-file <list>",
-      "also store the files in LIST, one per line; - for standard input",
+      "also store the files in LIST: one per line, or JSON; - for standard input",
     )
     .option("-0, --null", "paths in LIST are NUL-terminated, as find -print0 writes them")
-    .option("--done <list>", "skip the files in LIST, the output of an earlier put")
+    .option(
+      "--done <list>",
+      "skip the files in LIST, the output of an earlier put; warn of those changed since",
+    )
     .addOption(recipientOption())
     .addOption(recipientsFileOption())
     .option("--name <name>", "store this name, encrypted (default: the file's name, and its date)")
@@ -51,14 +57,19 @@ export function addContentCommands(program: CommanderCommand, actionOf: ActionOf
     .summary("fetch, verify and decrypt content")
     .description(
       "Fetch content, verify it, and write it to a file or to standard output. Write several " +
-        "contents to files in a folder, named by the names stored with them or else by address.",
+        "contents to files in a folder, named by the names stored with them or else by address. With " +
+        "--output-dir, ADDRESS may be a path that `idk ls --long` prints, or a pattern such as " +
+        "'photos/**': get then fetches all content of these paths, after it has read every root.",
     )
-    .argument("[address...]", "an address that `idk put` printed, or at least its first 20 digits")
+    .argument(
+      "[address...]",
+      "an address that `idk put` printed, or at least its first 20 digits; or a stored path",
+    )
     .option("-o, --output <file>", "write to this file, or - for standard output (default: -)")
     .option("--output-dir <dir>", "write each content to a file in this folder, never outside it")
     .option("--no-names", "name the files by address and ignore the stored names")
     .option("--keep-hidden", "write hidden names also into a folder that has other files")
-    .option("--from-file <list>", "also fetch the addresses in LIST, such as the output of idk put")
+    .addOption(fromFileOption("fetch"))
     .addOption(identityOption())
     .option("--range <start-end>", "fetch only these bytes; END is excluded, either may be omitted")
     .option("--max-size <size>", "refuse content that is longer than this, decompressed: 100M, 2G")
@@ -71,8 +82,9 @@ export function addContentCommands(program: CommanderCommand, actionOf: ActionOf
   program
     .command("stat")
     .summary("show the size, metadata and layout of content")
-    .description("Open an address and print its size, metadata and layout.")
-    .argument("<address>", "an address that `idk put` printed, or its first 8 digits")
+    .description("Open addresses and print their size, metadata and layout.")
+    .argument("[address...]", "an address that `idk put` printed, or its first 8 digits")
+    .addOption(fromFileOption("open"))
     .addOption(identityOption())
     .action(actionOf(async () => (await import("../commands/show.ts")).stat));
 
@@ -83,9 +95,11 @@ export function addContentCommands(program: CommanderCommand, actionOf: ActionOf
       "Write a new root over the same content for the given recipients and your own identities, and " +
         "print its address. No content is uploaded. Name the other recipients of the old root again, " +
         "because a root does not list them. The old root stays until you remove it, which takes " +
-        "nothing from those who kept a copy. To choose the recipients exactly, use `idk rewrap`.",
+        "nothing from those who kept a copy. To choose the recipients exactly, use `idk rewrap`. For " +
+        "several addresses, print a line with the new and the old address of each.",
     )
-    .argument("<address>", "an address that `idk put` printed, or at least its first 20 digits")
+    .argument("[address...]", "an address that `idk put` printed, or at least its first 20 digits")
+    .addOption(fromFileOption("share"))
     .addOption(shareRecipientOption())
     .addOption(recipientsFileOption())
     .addOption(identityOption())
@@ -99,9 +113,11 @@ export function addContentCommands(program: CommanderCommand, actionOf: ActionOf
         "address. The recipients of the old root can keep reading what they could read: they may " +
         "have kept it, with the keys of all chunks. New content is closed to them. With --reseal, " +
         "store the content again under new keys; the old root and its chunks stay, because other " +
-        "roots may share the chunks, unless you add --delete-old.",
+        "roots may share the chunks, unless you add --delete-old. For several addresses, print a line " +
+        "with the new and the old address of each.",
     )
-    .argument("<address>", "an address that `idk put` printed, or at least its first 20 digits")
+    .argument("[address...]", "an address that `idk put` printed, or at least its first 20 digits")
+    .addOption(fromFileOption("rewrap"))
     .addOption(recipientOption())
     .addOption(recipientsFileOption())
     .addOption(identityOption())

@@ -53,31 +53,40 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
     "idk get 5f2b8c1e9a04d7b36c11 -o report.pdf    the first 20 digits or more",
     "idk get 5f2b8c1e9a04d7b36c11 --range 0-1000000",
     "idk get --from-file stored --output-dir out",
+    "idk get 'photos/**' --output-dir out          by the paths of `idk ls --long`",
   ],
   stat: [
     "idk stat 5f2b8c1e                             8 digits are enough to display",
     "idk stat 5f2b8c1e --json",
   ],
-  share: ["idk share 5f2b8c1e9a04d7b36c11 -R bob.pub     writes only a new root"],
+  share: [
+    "idk share 5f2b8c1e9a04d7b36c11 -R bob.pub     writes only a new root",
+    "idk share --from-file list -R bob.pub         each of a list",
+  ],
   rewrap: [
     "idk rewrap 5f2b8c1e9a04d7b36c11 -R bob.pub    for exactly this one",
     "idk rewrap 5f2b8c1e9a04d7b36c11 -R bob.pub --reseal --delete-old",
   ],
   ls: [
-    "idk ls --long -i me.key",
+    "idk ls --long --name '*.pdf' --since 7d",
+    "idk ls --long --type image --larger 10M",
     "idk ls web1 /home/me                          a folder of a snapshot",
   ],
   inspect: ["idk inspect 5f2b8c1e"],
   verify: [
     "idk verify                                    every blob, without a key",
     "idk verify --deep 5f2b8c1e9a04d7b36c11        all content below one address",
+    "idk verify --complete                         no chunk is missing",
     "idk verify --server-checksums                 without downloading",
   ],
   copy: [
     "idk copy --from s3://attic --to ./mirror",
     "idk copy --from ./blobs --to b2://attic --tree 5f2b8c1e9a04d7b36c11",
   ],
-  rm: ["idk rm 5f2b8c1e9a04d7b36c11 --tree            the root and its chunks"],
+  rm: [
+    "idk rm 5f2b8c1e9a04d7b36c11 --tree            the root and its chunks",
+    "idk rm --tree --from-file list                each of a list",
+  ],
   doctor: ["idk doctor", "idk doctor --json --store s3://attic"],
   bench: ["idk bench --list", "idk bench hash-perf --quick"],
   completion: [

@@ -33,6 +33,13 @@ export function recipientsFileOption(): Option {
   return repeatable("-R, --recipients-file <file>", "a file of recipients; repeatable");
 }
 
+export function fromFileOption(verb: string): Option {
+  return new Option(
+    "--from-file <list>",
+    `also ${verb} the addresses in LIST, the output of any command; - for standard input`,
+  );
+}
+
 /** An option that makes a list. */
 export function repeatable(flags: string, description: string): Option {
   return new Option(flags, description).argParser(

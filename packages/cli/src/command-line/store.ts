@@ -1,6 +1,6 @@
 import type { Command as CommanderCommand } from "commander";
 import type { ActionOf } from "./actions.ts";
-import { identityOption, workersOption } from "./options.ts";
+import { fromFileOption, identityOption, workersOption } from "./options.ts";
 
 /** The commands that work on blobs, whatever they contain; only their options for trees need keys. */
 export function addBlobCommands(program: CommanderCommand, actionOf: ActionOf): void {
@@ -9,7 +9,8 @@ export function addBlobCommands(program: CommanderCommand, actionOf: ActionOf): 
     .summary("list a snapshot, or the addresses in the store")
     .description(
       "Print the address of every blob: the roots that `idk put` printed, and chunks. With --long, " +
-        "print the address, size, date, type and name of each content that your identities open. " +
+        "print the address, size, date, type and path of each content that your identities open, in " +
+        "the order of paths, and their total. Chunks are hidden. " +
         "Names are encrypted with the content, so this fetches each root, up to 1 MiB, and the " +
         "first 4 KiB of each chunk whose length could be a root's. With SNAPSHOT, print the paths in " +
         "it instead: all, or those in the folder PATH; with --long, also modes, owners, sizes and times.",
@@ -21,6 +22,10 @@ export function addBlobCommands(program: CommanderCommand, actionOf: ActionOf): 
     .argument("[path]", "list this folder of the snapshot")
     .option("-l, --long", "print sizes, dates, types and names; needs an identity")
     .option("--all", "with --long: also list other recipients' roots, and chunks")
+    .option("--name <glob>", "with --long: only these paths: report.pdf, '*.pdf', 'photos/**'")
+    .option("--type <type>", "with --long: only this media type: image/png, 'image/*', or image")
+    .option("--since <time>", "with --long: only from this date on, in UTC: 2026-11-20, 2h, 7d")
+    .option("--larger <size>", "with --long: only content larger than SIZE: 500K, 100M, 2G")
     .option("--recursive", "with PATH: also list what is in the folders below it")
     .option("--accept-rollback", "with SNAPSHOT: continue even if the store lacks newer snapshots")
     .addOption(identityOption())
@@ -42,10 +47,16 @@ export function addBlobCommands(program: CommanderCommand, actionOf: ActionOf): 
     .description(
       "Check that blobs match their addresses, by default all blobs of the store, those of snapshots " +
         "too. This needs no key. With --deep, also decrypt and check all content that your identities " +
-        "open. To check that snapshots are whole, use `idk check`.",
+        "open. With --complete, check instead that no chunk is missing below the roots that your " +
+        "identities open. To check that snapshots are whole, use `idk check`.",
     )
     .argument("[address...]", "the addresses to check, or at least their first 20 digits")
+    .addOption(fromFileOption("check"))
     .option("--deep", "also check the content below each address")
+    .option(
+      "--complete",
+      "check that no chunk is missing, by server checksum or size; downloads no chunks",
+    )
     .option(
       "--server-checksums",
       "compare SHA-256 checksums kept by the server instead of downloading; does not detect bit rot",
@@ -65,6 +76,7 @@ export function addBlobCommands(program: CommanderCommand, actionOf: ActionOf): 
         "content below them.",
     )
     .argument("[address...]", "the addresses to copy, or at least their first 20 digits")
+    .addOption(fromFileOption("copy"))
     .requiredOption("--from <url>", "the store to read from")
     .requiredOption("--to <url>", "the store to write to")
     .option("--tree", "also copy the chunks below each address; needs an identity")
@@ -79,11 +91,13 @@ export function addBlobCommands(program: CommanderCommand, actionOf: ActionOf): 
     .command("rm")
     .summary("remove a blob, or a whole tree")
     .description(
-      "Remove one blob. With --tree, also remove the chunks below it. That is unsafe if other roots " +
+      "Remove blobs. The chunks below a root stay, because other roots may share them; if an identity " +
+        "opens the root, rm prints how many. With --tree, also remove them. That is unsafe if other roots " +
         "share them, through `idk share`, `idk rewrap` or a dedup secret. Blobs that a root refers " +
         "to without having their key belong to something else: they are listed, and not removed.",
     )
-    .argument("<address>", "the address to remove, or at least its first 20 digits")
+    .argument("[address...]", "the address to remove, or at least its first 20 digits")
+    .addOption(fromFileOption("remove"))
     .option("--tree", "also remove the chunks below it")
     .option("--force", "with --tree: remove shared chunks despite a dedup secret")
     .option("--yes", "with --tree: remove more than 10,000 blobs without asking")

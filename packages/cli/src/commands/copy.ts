@@ -1,8 +1,24 @@
-import { type Backend, createStore, replicate, type ReplicateOptions } from "@idk/storage";
-import { resolveAddresses } from "../blobs/address.ts";
+import {
+  type Address,
+  type Backend,
+  createStore,
+  replicate,
+  type ReplicateOptions,
+  type Store,
+} from "@idk/storage";
+import { resolveAddress } from "../blobs/address.ts";
+import { type AddressSource, readAddresses } from "../blobs/address-list.ts";
 import { type CopyTotals, createCopyTotals, describeCopy } from "../blobs/copy-totals.ts";
 import { type Command, command } from "../command.ts";
-import { addresses, flag, identitySources, passphrase, store } from "../config/settings.ts";
+import {
+  addresses,
+  flag,
+  identitySources,
+  optional,
+  passphrase,
+  path,
+  store,
+} from "../config/settings.ts";
 import { codeOf, EXIT_CODES, usage } from "../errors/failures.ts";
 import { createBlobFailures, type ItemFailures } from "../errors/item-failures.ts";
 import { createFolder } from "../folders.ts";
@@ -17,6 +33,7 @@ import { type OpenBackend, openBackend } from "../stores/open-store.ts";
 export const copy: Command = command(
   {
     address: addresses,
+    fromFile: optional(path),
     from: store,
     to: store,
     tree: flag,
@@ -26,24 +43,24 @@ export const copy: Command = command(
   },
   async (settings, session) => {
     const { tree, trustSize } = settings;
-    if (tree && settings.address.length === 0) {
+    const hasNames = settings.address.length > 0 || settings.fromFile !== undefined;
+    if (tree && !hasNames) {
       throw usage("--tree needs addresses that `idk put` printed; omit it to copy all blobs");
     }
     const identities = tree ? await loadIdentities(settings, session) : [];
     const { out, signal } = session;
     await using from = await openBackend(settings.from, session);
-    const named = await resolveAddresses(createStore({ backend: from }), settings.address, signal);
+    const failures = createBlobFailures(session);
+    const named = await namedBlobs(settings, createStore({ backend: from }), failures, session);
     await using to = await openTarget(settings.to, session);
     // Snapshots need all of their repository, so it is copied with all blobs or not at all.
-    await using repository =
-      named.size === 0 ? await findRepository(settings.from, session) : undefined;
+    await using repository = hasNames ? undefined : await findRepository(settings.from, session);
 
-    const failures = createBlobFailures(session);
     using meter = session.progress.start({
       command: "copy",
       noun: "blob",
-      ...(named.size === 0 && { measure: async (stop) => measured([from, repository], stop) }),
-      ...(named.size > 0 && !tree && { totalItems: named.size }),
+      ...(!hasNames && { measure: async (stop) => measured([from, repository], stop) }),
+      ...(hasNames && !tree && { totalItems: named.size }),
     });
     const totals = createCopyTotals(meter);
     const between = (source: Backend, target: Backend) =>
@@ -85,7 +102,7 @@ export const copy: Command = command(
         }
       }
     } else {
-      await copyBlobs(named.size > 0 ? { names: named } : {});
+      await copyBlobs(hasNames ? { names: named } : {});
     }
     if (repository !== undefined) {
       await using target = await openTarget(repositoryLocation(settings.to), session);
@@ -117,6 +134,27 @@ export const copy: Command = command(
     failures.throwIfAny(sum.copied + sum.skipped + sum.withheld + failures.count);
   },
 );
+
+/** The blobs to copy; those that cannot be found are failures, unless there is only one. */
+async function namedBlobs(
+  source: AddressSource,
+  from: Store,
+  failures: ItemFailures,
+  session: Session,
+): Promise<Set<Address>> {
+  const named = new Set<Address>();
+  if (source.fromFile === undefined && source.address.length < 2) {
+    for (const only of source.address) {
+      named.add(await resolveAddress(from, only, session.signal));
+    }
+    return named;
+  }
+  for await (const { given, address, error } of readAddresses(source, from, session)) {
+    if (address === undefined) await failures.add(given, error);
+    else named.add(address);
+  }
+  return named;
+}
 
 type Replicate = (options: ReplicateOptions) => ReturnType<typeof replicate>;
 

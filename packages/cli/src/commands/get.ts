@@ -1,9 +1,16 @@
-import type { StoredContent } from "@idk/storage";
+import type { Store, StoredContent } from "@idk/storage";
 import pLimit from "p-limit";
-import { resolveAddress } from "../blobs/address.ts";
+import {
+  addressFault,
+  DIGITS_TO_ACT,
+  isAddressOrPrefix,
+  resolveAddress,
+} from "../blobs/address.ts";
+import { addressEntries, type Listed, resolveEntries } from "../blobs/address-list.ts";
+import { findContents } from "../blobs/find-contents.ts";
 import { type Command, command } from "../command.ts";
 import {
-  addresses,
+  addressesOrPaths,
   choice,
   flag,
   identitySources,
@@ -20,16 +27,16 @@ import {
 import { codeOf, Failure, usage } from "../errors/failures.ts";
 import { download } from "../get/download.ts";
 import { type GetFile, getFiles } from "../get/get-files.ts";
-import { allEntries, readList } from "../input/list-file.ts";
 import { loadIdentities } from "../keys/identities.ts";
 import type { Output } from "../output/output.ts";
 import { createTextCheck, formatBytes } from "../output/text.ts";
 import type { Meter } from "../progress/meter.ts";
+import type { Session } from "../session.ts";
 import { openStore } from "../stores/open-store.ts";
 
 export const get: Command = command(
   {
-    address: addresses,
+    address: addressesOrPaths,
     fromFile: optional(path),
     store,
     identity: identitySources,
@@ -67,13 +74,10 @@ export const get: Command = command(
       );
     };
     if (named === undefined) {
-      const { fromFile } = settings;
-      const list = fromFile === undefined ? undefined : readList(fromFile, "\n");
       // One large content at a time, so that memory does not grow with their number.
       const limitLarge = pLimit(1);
       const into = { ranged: false, acceptExisting: true, follow: false, keepTime: true };
       const getFile: GetFile = {
-        resolve: (each, stop) => resolveAddress(opened, each, stop),
         open,
         write: (content, { path, real, refused }, meter) => {
           const { address } = content;
@@ -83,7 +87,7 @@ export const get: Command = command(
       };
       const { names = true, keepHidden } = settings;
       const target = { folder: outputDir!, names, keepHidden };
-      await getFiles(allEntries(settings.address, list), target, getFile, session);
+      await getFiles(entriesOf(settings, opened, session), target, getFile, session);
       return;
     }
     const address = await resolveAddress(opened, named, signal);
@@ -112,6 +116,23 @@ export const get: Command = command(
   },
 );
 
+/** The addresses, the contents that paths stand for, and then those of the list. */
+async function* entriesOf(
+  { address, fromFile }: Pick<Targets, "address" | "fromFile">,
+  opened: Store,
+  session: Session,
+): AsyncGenerator<Listed> {
+  const paths = address.filter((each) => !isAddressOrPrefix(each));
+  const found = paths.length === 0 ? [] : await findContents(opened, paths, session);
+  const named = address.filter(isAddressOrPrefix);
+  async function* entries(): AsyncGenerator<string> {
+    yield* found.flatMap((each) => each.address ?? []);
+    yield* addressEntries({ address: named, fromFile }, session);
+  }
+  yield* found.filter((each) => each.address === undefined);
+  yield* resolveEntries(entries(), opened, session.signal);
+}
+
 interface Targets {
   readonly address: readonly string[];
   readonly fromFile: string | undefined;
@@ -132,6 +153,9 @@ function checkedAddress(targets: Targets): string | undefined {
   if (outputDir === undefined) {
     if (keepHidden) throw usage("--keep-hidden applies to --output-dir");
     if (many) throw usage("several addresses need a folder: use --output-dir DIR");
+    const fault = only === undefined ? undefined : addressFault(only, DIGITS_TO_ACT);
+    if (fault !== undefined)
+      throw usage(`ADDRESS ${fault}; with --output-dir, stored paths also work`);
     return only;
   }
   if (output !== undefined) throw usage("-o and --output-dir exclude each other");

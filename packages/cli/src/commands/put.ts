@@ -1,4 +1,5 @@
 import type { StoreLocation } from "@idk/storage/url";
+import { existsSync } from "node:fs";
 import { type Command, command } from "../command.ts";
 import {
   choice,
@@ -18,7 +19,7 @@ import {
 } from "../config/settings.ts";
 import { reportOverrides } from "../config/overrides.ts";
 import { usage } from "../errors/failures.ts";
-import { readList, storedBefore } from "../input/list-file.ts";
+import { parseLine, readList } from "../input/list-file.ts";
 import { loadDedupSecret } from "../keys/key-files.ts";
 import { loadRecipients } from "../keys/recipients.ts";
 import { fileJournals } from "../put/file-journals.ts";
@@ -29,9 +30,12 @@ import {
   measureFiles,
   metadataInside,
   metadataOf,
+  type PutEvents,
 } from "../put/files-to-put.ts";
 import { putFile } from "../put/put-file.ts";
 import { type FileSource, putFiles } from "../put/put-files.ts";
+import { count } from "../output/text.ts";
+import { NONE_STORED, storedBefore } from "../put/stored-before.ts";
 import { openStore } from "../stores/open-store.ts";
 
 export const put: Command = command(
@@ -126,16 +130,17 @@ async function sourceOf(
 ): Promise<FileSource> {
   const { file: named, fromFile, done, store } = settings;
   const folder = store.kind === "filesystem" ? store.folder : undefined;
-  const isDone = done === undefined ? () => false : await storedBefore(done);
+  const stored = done === undefined ? NONE_STORED : await storedBefore(done);
   return {
     async *files(events) {
-      for await (const file of filesToPut(named, folder, events)) {
-        if (isDone(file.path)) events.storedBefore();
-        else yield file;
+      async function* all(): AsyncGenerator<FileToPut> {
+        yield* filesToPut(named, folder, events);
+        for await (const path of listOf(settings, events)) yield { path };
       }
-      for await (const path of listOf(settings)) {
-        if (isDone(path)) events.storedBefore();
-        else yield { path };
+      for await (const file of all()) {
+        const difference = await stored.differenceOf(file.path);
+        if (difference === undefined) yield file;
+        else await events.storedBefore(file.path, difference);
       }
     },
     measure:
@@ -145,10 +150,23 @@ async function sourceOf(
   };
 }
 
-/** In a list, - is the name of a file. */
-async function* listOf(settings: Sources): AsyncGenerator<string> {
-  if (settings.fromFile === undefined) return;
-  for await (const path of readList(settings.fromFile, settings.null ? "\0" : "\n")) {
-    yield path === "-" ? "./-" : path;
+/**
+ * In a list, - is the name of a file. A line that is the JSON of a command stands for its file, unless
+ * there is a file of that very name.
+ */
+async function* listOf(
+  { fromFile, null: zero }: Sources,
+  events: PutEvents,
+): AsyncGenerator<string> {
+  if (fromFile === undefined) return;
+  let without = 0;
+  for await (const line of readList(fromFile, zero ? "\0" : "\n")) {
+    const { text, json } = parseLine(line, "file");
+    const path = zero || (json && existsSync(line)) ? line : text;
+    if (path === undefined) without += 1;
+    else yield path === "-" ? "./-" : path;
+  }
+  if (without > 0) {
+    await events.skipped(fromFile, `has ${count(without, "line")} of JSON without a file to store`);
   }
 }

@@ -1,8 +1,12 @@
+import type { Address } from "@idk/storage";
 import { isPrefix, resolveAddress } from "../blobs/address.ts";
+import { onlyAddress } from "../blobs/address-list.ts";
+import { chunksBelow, createLeftTally } from "../blobs/chunks-left.ts";
 import { removeTree } from "../blobs/remove-tree.ts";
+import { forEachAddress } from "../blobs/run-many.ts";
 import { type Command, command } from "../command.ts";
 import {
-  address as addressField,
+  addresses,
   flag,
   identitySources,
   optional,
@@ -11,16 +15,22 @@ import {
   store,
 } from "../config/settings.ts";
 import { Failure, usage } from "../errors/failures.ts";
-import { loadIdentities } from "../keys/identities.ts";
+import { loadIdentities, loadUnasked } from "../keys/identities.ts";
 import { loadDedupSecret } from "../keys/key-files.ts";
+import { count } from "../output/text.ts";
+import type { Meter } from "../progress/meter.ts";
 import { openStore } from "../stores/open-store.ts";
 
 /** Larger trees need confirmation, because the writer of the root chose the number of blobs. */
 const UNASKED_MAX = 10_000;
 
+/** Blobs removed concurrently. Of each, up to 2 MiB are read to see what stays. */
+const AT_ONCE = 8;
+
 export const rm: Command = command(
   {
-    address: addressField,
+    address: addresses,
+    fromFile: optional(path),
     store,
     identity: identitySources,
     passphrase,
@@ -31,26 +41,63 @@ export const rm: Command = command(
   },
   async (settings, session) => {
     const { out, signal } = session;
-    if (settings.yes && !settings.tree) throw usage("--yes applies to --tree");
+    const { tree, force, yes } = settings;
+    const only = onlyAddress(settings);
+    if (yes && !tree) throw usage("--yes applies to --tree");
     // Only a tree has to be decrypted.
-    const identities = settings.tree ? await loadIdentities(settings, session) : [];
+    const identities = await (tree ? loadIdentities : loadUnasked)(settings, session);
     const dedupSecret = await loadDedupSecret(settings.dedupSecret, session);
     await using opened = await openStore(settings.store, session, { identities, dedupSecret });
-    const address = await resolveAddress(opened, settings.address, signal);
-    const abbreviated = isPrefix(settings.address);
-    if (settings.tree) {
-      const { force, yes } = settings;
-      const askAbove = yes ? Infinity : UNASKED_MAX;
-      await removeTree(opened, address, { force, askAbove, printAddress: abbreviated }, session);
+    const askAbove = yes ? Infinity : UNASKED_MAX;
+    const removeWhole = async (address: Address, printAddress: boolean, meter?: Meter) =>
+      removeTree(
+        opened,
+        address,
+        { force, askAbove, printAddress, meter, details: meter && { ok: true } },
+        session,
+      );
+
+    const left = createLeftTally(session);
+    const removeOne = async (address: Address, stop: AbortSignal): Promise<object> => {
+      const below = await chunksBelow(opened, address, stop);
+      // The library's delete is idempotent. On a command line, a missing blob is probably a typo.
+      if (!(await opened.has(address, { signal: stop }))) {
+        throw new Failure("not-found", `the store has no blob ${address}`);
+      }
+      await opened.delete(address, { signal: stop });
+      left.add(below);
+      return { address, blobs: 1, ...(below?.chunks && { chunksLeft: below.chunks }) };
+    };
+
+    if (only === undefined) {
+      await forEachAddress(
+        settings,
+        opened,
+        {
+          command: "rm",
+          // One tree at a time, because it may ask.
+          concurrency: tree ? 1 : AT_ONCE,
+          summary: (done) => `removed ${count(done, tree ? "tree" : "blob")}`,
+          async work(address, stop, meter) {
+            if (tree) await removeWhole(address, true, meter);
+            else await out.report({ ok: true, ...(await removeOne(address, stop)) });
+          },
+          notes: () => left.note(),
+        },
+        session,
+      );
       return;
     }
-    // The library's delete is idempotent. On a command line, a missing blob is probably a typo.
-    if (!(await opened.has(address, { signal }))) {
-      throw new Failure("not-found", `the store has no blob ${address}`);
+    const address = await resolveAddress(opened, only, signal);
+    const abbreviated = isPrefix(only);
+    if (tree) {
+      await removeWhole(address, abbreviated);
+      return;
     }
-    await opened.delete(address, { signal });
+    const removed = await removeOne(address, signal);
     // Print the address that the prefix was resolved to.
     if (abbreviated) await out.note(`removed ${address}`);
-    await out.report({ address, blobs: 1 });
+    await out.report(removed);
+    await left.note();
   },
 );

@@ -1,16 +1,21 @@
+import type { Address, Store } from "@idk/storage";
 import { resolveAddress } from "../blobs/address.ts";
+import { type AddressSource, onlyAddress } from "../blobs/address-list.ts";
 import { removeTree } from "../blobs/remove-tree.ts";
-import { resealContent } from "../blobs/reseal.ts";
+import { resealContent, type ResealSettings } from "../blobs/reseal.ts";
+import { forEachAddress } from "../blobs/run-many.ts";
 import { type Command, command } from "../command.ts";
 import {
-  address,
+  addresses,
   choice,
   flag,
   folders,
   identitySources,
   maxSize,
+  optional,
   overrides,
   passphrase,
+  path,
   paths,
   recipients,
   store,
@@ -23,6 +28,7 @@ import { loadIdentities } from "../keys/identities.ts";
 import { loadRecipients, type RecipientSource } from "../keys/recipients.ts";
 import { openTerminal } from "../keys/terminal.ts";
 import { count } from "../output/text.ts";
+import type { Meter } from "../progress/meter.ts";
 import type { Session } from "../session.ts";
 import { openStore } from "../stores/open-store.ts";
 
@@ -32,7 +38,8 @@ import { openStore } from "../stores/open-store.ts";
  */
 export const share: Command = command(
   {
-    address,
+    address: addresses,
+    fromFile: optional(path),
     store,
     recipient: texts,
     recipientsFile: paths,
@@ -42,6 +49,7 @@ export const share: Command = command(
   },
   async (settings, session) => {
     const { out, signal } = session;
+    const only = onlyAddress(settings);
     const named: RecipientSource[] = [
       ...settings.recipient.map((text) => ({ kind: "recipient" as const, text })),
       ...settings.recipientsFile.map((path) => ({ kind: "file" as const, path })),
@@ -56,20 +64,59 @@ export const share: Command = command(
 
     const used = await reportOverrides(settings.overrides, readers, session);
     await using opened = await openStore(settings.store, session, { identities });
-    const previous = await resolveAddress(opened, settings.address, signal);
+    const printReaders = async (address: string): Promise<void> => {
+      await out.note(`idk: ${count(readers.length, "recipient")} can read the ${address}:`);
+      for (const reader of readers) {
+        await out.note(`  ${reader}${own.has(reader) ? " (yours)" : ""}`);
+      }
+    };
+    if (only === undefined) {
+      let several = 0;
+      await forEachAddress(
+        settings,
+        opened,
+        {
+          command: "share",
+          concurrency: ROOTS_AT_ONCE,
+          summary: (addresses) => `shared ${count(addresses, "address")}`,
+          async work(previous, stop) {
+            const { recipients: before } = await opened.stat(previous, { signal: stop });
+            const shared = await opened.rewrap(previous, readers, { signal: stop });
+            if (before > 1) several += 1;
+            await out.result(`${shared}  ${previous}`, {
+              ok: true,
+              ...shareJson(shared, previous, readers, before),
+              ...used,
+            });
+            await out.flush();
+          },
+          async notes() {
+            if (out.json) return;
+            await printReaders("new addresses");
+            if (several > 0) {
+              await out.note(
+                `idk: note: ${several} of the old roots ${several === 1 ? "has" : "have"} several recipients ` +
+                  "and do not list them. Recipients not listed here cannot open the new addresses; to " +
+                  "include them, share again with -r for each",
+              );
+            }
+            await out.note(
+              "idk: note: the old roots stay until you remove them with `idk rm` (without --tree, because " +
+                "both share the chunks); anyone who kept a copy can still read them",
+            );
+          },
+        },
+        session,
+      );
+      return;
+    }
+    const previous = await resolveAddress(opened, only, signal);
     const { recipients: before, depth } = await opened.stat(previous, { signal });
     const shared = await opened.rewrap(previous, readers, { signal });
-    await out.result(shared, {
-      address: shared,
-      previous,
-      recipients: readers,
-      previousRecipients: before,
-      ...used,
-    });
+    await out.result(shared, { ...shareJson(shared, previous, readers, before), ...used });
     await out.flush();
     if (out.json) return;
-    await out.note(`idk: ${count(readers.length, "recipient")} can read the new address:`);
-    for (const reader of readers) await out.note(`  ${reader}${own.has(reader) ? " (yours)" : ""}`);
+    await printReaders("new address");
     if (before > 1) {
       await out.note(
         `idk: note: ${previous} has ${before} recipients and does not list them. Recipients not listed ` +
@@ -84,9 +131,22 @@ export const share: Command = command(
   },
 );
 
+/** Roots rewritten concurrently; each may take 4 MiB of memory. */
+const ROOTS_AT_ONCE = 8;
+
+function shareJson(
+  address: Address,
+  previous: Address,
+  recipients: readonly string[],
+  previousRecipients: number,
+): object {
+  return { address, previous, recipients, previousRecipients };
+}
+
 export const rewrap: Command = command(
   {
-    address,
+    address: addresses,
+    fromFile: optional(path),
     store,
     recipients,
     identity: identitySources,
@@ -101,7 +161,7 @@ export const rewrap: Command = command(
     folders,
   },
   async (settings, session) => {
-    const { out, signal } = session;
+    const only = onlyAddress(settings);
     checkReseal(settings, session);
     const to = await loadRecipients(settings.recipients);
     const identities = await loadIdentities(settings, session);
@@ -110,34 +170,105 @@ export const rewrap: Command = command(
       identities,
       workers: settings.workers,
     });
-    const previous = await resolveAddress(opened, settings.address, signal);
-    if (!settings.reseal) {
+    if (only === undefined) {
+      await rewrapMany(opened, to, settings, used, session);
+      return;
+    }
+    const { out, signal } = session;
+    const previous = await resolveAddress(opened, only, signal);
+    if (settings.reseal) {
+      await resealContent(opened, previous, to, settings, used, session);
+      if (settings.deleteOld) await deleteOld(opened, previous, settings, session);
+    } else {
       const rewrapped = await opened.rewrap(previous, to, { signal });
       await out.result(rewrapped, { address: rewrapped, previous, ...used });
       await out.flush();
-      await out.note(
-        `idk: note: recipients of ${previous} can keep reading what they could read, even after ` +
-          "`idk rm`, if they kept a copy of it; new content is closed to them. To store this content " +
-          "under new keys, add --reseal",
-      );
-      return;
     }
-    await resealContent(opened, previous, to, settings, used, session);
-    if (!settings.deleteOld) {
-      if (out.json) return;
-      await out.note(
-        `idk: note: the tree of ${previous} stays, and its recipients can read it. If no other root ` +
-          `shares its chunks, delete it with \`idk rm --tree ${previous}\``,
-      );
-      return;
-    }
-    const effect = "; other roots that share its chunks lose their content";
-    const askAbove = settings.yes ? Infinity : 0;
-    const removal = { force: false, askAbove, effect, printAddress: true };
-    await removeTree(opened, previous, removal, session);
-    if (!out.json) await out.note("idk: note: its recipients keep only what they copied");
+    await noteOld(previous, settings, session);
   },
 );
+
+/** Content is resealed one after the other: each takes the memory of a get and a put. */
+async function rewrapMany(
+  opened: Store,
+  to: readonly string[],
+  settings: AddressSource & ResealFlags & ResealSettings,
+  used: object,
+  session: Session,
+): Promise<void> {
+  const { out } = session;
+  const { reseal } = settings;
+  await forEachAddress(
+    settings,
+    opened,
+    {
+      command: "rewrap",
+      concurrency: reseal ? 1 : ROOTS_AT_ONCE,
+      summary: (done) => `${reseal ? "resealed" : "rewrapped"} ${count(done, "address")}`,
+      async work(previous, stop, meter) {
+        if (reseal) {
+          await resealContent(opened, previous, to, settings, used, session, meter);
+          if (settings.deleteOld) await deleteOld(opened, previous, settings, session, meter);
+          return;
+        }
+        const address = await opened.rewrap(previous, to, { signal: stop });
+        await out.result(`${address}  ${previous}`, { ok: true, address, previous, ...used });
+        await out.flush();
+      },
+      notes: () => noteOld(undefined, settings, session),
+    },
+    session,
+  );
+}
+
+async function deleteOld(
+  opened: Store,
+  previous: Address,
+  { yes }: ResealFlags,
+  session: Session,
+  meter?: Meter,
+): Promise<void> {
+  const effect = "; other roots that share its chunks lose their content";
+  const askAbove = yes ? Infinity : 0;
+  // A list of what was resealed leaves these out.
+  const details = meter && { ok: true, removed: true };
+  const removal = { force: false, askAbove, effect, printAddress: true, meter, details };
+  await removeTree(opened, previous, removal, session);
+}
+
+/**
+ * Notes what the recipients of the old root can still read.
+ *
+ * @param only undefined if there are several
+ */
+async function noteOld(
+  only: Address | undefined,
+  { reseal, deleteOld: deleted }: ResealFlags,
+  { out }: Session,
+): Promise<void> {
+  if (!reseal) {
+    await out.note(
+      `idk: note: recipients of ${only ?? "the old roots"} can keep reading what they could read, even ` +
+        `after \`idk rm\`, if they kept a copy of ${only === undefined ? "them" : "it"}; new content is ` +
+        "closed to them. To store this content under new keys, add --reseal",
+    );
+    return;
+  }
+  if (out.json) return;
+  if (deleted) {
+    await out.note(
+      `idk: note: ${only === undefined ? "their" : "its"} recipients keep only what they copied`,
+    );
+    return;
+  }
+  await out.note(
+    only === undefined
+      ? "idk: note: the old trees stay, and their recipients can read them. Delete each of which no " +
+          "other root shares the chunks with `idk rm --tree`"
+      : `idk: note: the tree of ${only} stays, and its recipients can read it. If no other root ` +
+          `shares its chunks, delete it with \`idk rm --tree ${only}\``,
+  );
+}
 
 interface ResealFlags {
   readonly reseal: boolean;

@@ -5,14 +5,23 @@ import {
   type VerifyOptions,
   type VerifyReport,
 } from "@idk/storage";
-import { pMapIterable } from "p-map";
-import { resolveAddresses } from "../blobs/address.ts";
+import { resolveAddress } from "../blobs/address.ts";
+import {
+  type AddressSource,
+  type Listed,
+  onlyAddress,
+  readAddresses,
+} from "../blobs/address-list.ts";
+import { runAddresses } from "../blobs/run-many.ts";
+import { verifyComplete } from "../blobs/verify-complete.ts";
 import { type Command, command } from "../command.ts";
 import {
   addresses,
   flag,
   identitySources,
+  optional,
   passphrase,
+  path,
   store,
   workers,
 } from "../config/settings.ts";
@@ -21,6 +30,7 @@ import { createBlobFailures, type ItemFailures } from "../errors/item-failures.t
 import { loadIdentities } from "../keys/identities.ts";
 import { count, formatBytes } from "../output/text.ts";
 import type { Totals } from "../progress/meter.ts";
+import type { Session } from "../session.ts";
 import { findRepository } from "../stores/find-repository.ts";
 import { openStore } from "../stores/open-store.ts";
 
@@ -33,8 +43,10 @@ type Depth = "checksum" | "blob" | "deep";
 export const verify: Command = command(
   {
     address: addresses,
+    fromFile: optional(path),
     store,
     deep: flag,
+    complete: flag,
     serverChecksums: flag,
     /** An alias of --server-checksums. */
     attested: flag,
@@ -45,59 +57,60 @@ export const verify: Command = command(
   async (settings, session) => {
     const { out, signal } = session;
     const depth = depthOf(settings);
-    const identities = depth === "deep" ? await loadIdentities(settings, session) : [];
+    const needsKey = depth === "deep" || depth === "complete";
+    const identities = needsKey ? await loadIdentities(settings, session) : [];
     const options = { identities, workers: settings.workers };
+    const named = settings.address.length > 0 || settings.fromFile !== undefined;
     await using opened = await openStore(settings.store, session, options);
+    await using backend = named ? undefined : await findRepository(settings.store, session);
+    if (depth === "complete") {
+      const targets = named ? await targetsOf(settings, opened, session) : undefined;
+      await verifyComplete(opened, targets, backend !== undefined, session);
+      return;
+    }
     const failures = createBlobFailures(session);
     const tally = createTally(failures);
     const check = CHECKS[depth];
-    const named = settings.address.length > 0;
-    const wanted = await resolveAddresses(opened, settings.address, signal);
-    await using backend = named ? undefined : await findRepository(settings.store, session);
+    const single = settings.fromFile === undefined && settings.address.length === 1;
     const repository = backend && createStore({ ...options, backend });
+    const targets = named ? await targetsOf(settings, opened, session) : listed(opened, signal);
     using meter = session.progress.start({
       command: "verify",
       noun: "blob",
       ...(named
-        ? { totalItems: wanted.size }
+        ? { totalItems: settings.fromFile === undefined ? settings.address.length : undefined }
         : { measure: async (stop) => measured([opened, repository], depth, stop) }),
     });
-    const checkOne = async (place: Store, address: string): Promise<void> => {
+    const checkOne = async (place: Store, address: string, stop: AbortSignal): Promise<void> => {
       const update = meter.part();
       const onProgress = (content: Progress): void => {
         update(content);
-        if (wanted.size === 1) meter.setTotals({ totalBytes: content.total });
+        if (single) meter.setTotals({ totalBytes: content.total });
       };
       try {
-        const result = await check(place, address, { named, signal, onProgress });
+        const result = await check(place, address, { named, signal: stop, onProgress });
         tally.add(result);
         if (!result.deep) update(result);
         const { verifiedByServer, deep, ...rest } = result;
         await out.report({ ok: true, ...rest, attested: verifiedByServer, deep });
       } catch (error) {
         // If a chunk below a root is missing, the error contains the chunk's address.
-        const gone =
-          !named && isMissing(error, address) && !(await isListed(place, address, signal));
-        if (!gone) {
-          await failures.add(address, error);
-          return;
-        }
+        const gone = !named && isMissing(error, address) && !(await isListed(place, address, stop));
+        if (!gone) throw error;
         tally.addRemoved();
         await out.report({ ok: true, address, removed: true });
-      } finally {
-        meter.itemDone();
       }
     };
     // In the order of completion, without keeping results, because a store may be large.
-    const checkAll = async (place: Store, targets: AsyncIterable<string> | Iterable<string>) => {
-      const checks = pMapIterable(targets, async (address) => checkOne(place, address), {
-        concurrency: AT_ONCE,
-        preserveOrder: false,
-      });
-      for await (const _ of checks);
-    };
-    await checkAll(opened, named ? wanted : listed(opened, signal));
-    const { blobs } = tally;
+    const checkAll = async (place: Store, targets: AsyncIterable<Listed>) =>
+      runAddresses(
+        targets,
+        (address, stop) => checkOne(place, address, stop),
+        { concurrency: AT_ONCE, failures, onDone: () => meter.itemDone() },
+        session,
+      );
+    await checkAll(opened, targets);
+    const { blobs, mayLackChunks } = tally;
     if (repository !== undefined) await checkAll(repository, listed(repository, signal));
     meter.finish();
     await out.flush();
@@ -106,20 +119,48 @@ export const verify: Command = command(
         ? ""
         : `; ${tally.blobs - blobs} of the blobs belong to snapshots, which \`idk check\` checks as a whole`;
     await out.note(`${tally.summary(depth)}${snapshots}`);
+    // The summary of a deep check names the roots that were not opened.
+    if (!out.json && depth !== "deep" && mayLackChunks) {
+      await out.note(
+        "idk: note: whether chunks are missing below roots was not checked; --complete checks that, " +
+          "without downloading chunks",
+      );
+    }
     failures.throwIfAny(tally.blobs);
   },
 );
 
+/** An address on the command line that cannot be resolved is a mistake, one of several a failure. */
+async function targetsOf(
+  source: AddressSource,
+  opened: Store,
+  session: Session,
+): Promise<AsyncIterable<Listed>> {
+  const only = onlyAddress(source);
+  if (only === undefined) return readAddresses(source, opened, session);
+  const address = await resolveAddress(opened, only, session.signal);
+  return (async function* one() {
+    yield { given: only, address };
+  })();
+}
+
 function depthOf({
   deep,
+  complete,
   serverChecksums,
   attested,
-}: Readonly<Record<"deep" | "serverChecksums" | "attested", boolean>>): Depth {
+}: Readonly<Record<"deep" | "complete" | "serverChecksums" | "attested", boolean>>):
+  | Depth
+  | "complete" {
   const checksums = serverChecksums || attested;
   if (deep && checksums) {
     throw usage("--deep and --server-checksums exclude each other");
   }
+  if (complete && (deep || checksums)) {
+    throw usage("--complete excludes --deep, which includes it, and --server-checksums");
+  }
   if (deep) return "deep";
+  if (complete) return "complete";
   return checksums ? "checksum" : "blob";
 }
 
@@ -188,8 +229,8 @@ async function measured(
   return depth === "blob" ? { totalItems, totalBytes } : { totalItems };
 }
 
-async function* listed(opened: Store, signal: AbortSignal): AsyncGenerator<string> {
-  for await (const { address } of opened.list({ signal })) yield address;
+async function* listed(opened: Store, signal: AbortSignal): AsyncGenerator<Listed> {
+  for await (const { address } of opened.list({ signal })) yield { given: address, address };
 }
 
 /** Whether the store still lists a blob it did not return, and so has lost its bytes. */
@@ -207,6 +248,8 @@ function isMissing(error: unknown, address: string): boolean {
 interface Tally {
   /** The number checked, including failures. */
   readonly blobs: number;
+  /** Whether a root was checked without what is below it. */
+  readonly mayLackChunks: boolean;
   add(result: Checked): void;
   /** Counts a blob that was removed after it was listed. */
   addRemoved(): void;
@@ -214,7 +257,7 @@ interface Tally {
 }
 
 function createTally(failures: ItemFailures): Tally {
-  const counted = { blobs: 0, bytes: 0, deep: 0, unopened: 0, attested: 0, removed: 0 };
+  const counted = { blobs: 0, bytes: 0, deep: 0, unopened: 0, roots: 0, attested: 0, removed: 0 };
 
   const details: Readonly<Record<Depth, () => string>> = {
     blob: () => "",
@@ -232,12 +275,17 @@ function createTally(failures: ItemFailures): Tally {
     get blobs() {
       return counted.blobs + failures.count;
     },
+    get mayLackChunks() {
+      return counted.roots > 0;
+    },
     add(result) {
       counted.blobs += 1;
       counted.bytes += result.bytes;
       if (result.verifiedByServer) counted.attested += 1;
       if (result.deep) counted.deep += 1;
       else if (result.kind === "root") counted.unopened += 1;
+      // A blob that was not downloaded may be one.
+      if (!result.deep && result.kind !== "child") counted.roots += 1;
     },
     addRemoved() {
       counted.removed += 1;

@@ -49,6 +49,7 @@ const WORDS: Readonly<Record<string, readonly Candidate[]>> = {
     { word: "aws:kms", description: "the provider's key service" },
   ],
   maxSize: listed(["1M", "100M", "1G", "10G"]),
+  larger: listed(["1M", "100M", "1G"]),
   chunkSize: listed(["256K", "512K", "1M", "2M", "4M", "8M", "16M"]),
   since: listed(["1h", "24h", "7d"]),
   status: listed(["4xx", "5xx"]),

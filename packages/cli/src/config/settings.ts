@@ -27,7 +27,7 @@ import type { UserFolders } from "../folders.ts";
 import type { Environment, RawSettings } from "../invocation.ts";
 import { checkKeychainName, type IdentitySource } from "../keys/identity-source.ts";
 import type { RecipientSource } from "../keys/recipients.ts";
-import { isSecretNotPath, mayHaveSecret } from "../output/secrets.ts";
+import { isSecretNotPath, looksLikeSecret, mayHaveSecret } from "../output/secrets.ts";
 import { looksLikeIdentity } from "../output/text.ts";
 
 import type { RepositoryEntry } from "./config.ts";
@@ -159,6 +159,23 @@ function addressField(digitsMin: number): Field<string> {
 }
 
 export const addresses: Field<string[]> = valibotOptional(array(address), []);
+export const displayedAddresses: Field<string[]> = valibotOptional(array(displayedAddress), []);
+
+/** Addresses, and stored paths or patterns of them. */
+export const addressesOrPaths: Field<string[]> = valibotOptional(
+  array(
+    field((given) => {
+      const fault = addressFault(given, DIGITS_TO_ACT);
+      if (
+        fault !== undefined &&
+        (isAddressOrPrefix(given) || looksLikeSecret(given) || given === "")
+      )
+        throw new Error(fault);
+      return given;
+    }),
+  ),
+  [],
+);
 
 /** A store's URL, and the environment that completes it. */
 export interface StoreSource {

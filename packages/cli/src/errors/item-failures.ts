@@ -1,6 +1,6 @@
 import { isAddressOrPrefix } from "../blobs/address.ts";
 import { isSecretNotPath, looksLikeSecret } from "../output/secrets.ts";
-import { count } from "../output/text.ts";
+import { count, printableMessage } from "../output/text.ts";
 import type { Session } from "../session.ts";
 import { codeOf, Failure, type FailureCode, messageOf, worstOf } from "./failures.ts";
 
@@ -61,17 +61,12 @@ export function createListFailures(
   name: "address" | "file",
 ): ItemFailures {
   const { out } = session;
-  const isSecret = (item: string): boolean =>
-    name === "file" ? isSecretNotPath(item) : !isAddressOrPrefix(item) && looksLikeSecret(item);
   return createItemFailures(session, noun, async (given, failure) => {
-    const { code } = failure;
-    const [item, message] = isSecret(given)
-      ? ["…", `${SECRET} ${name === "file" ? "a file" : "an address"}`]
-      : [given, failure.message];
+    const { item, code, message } = withoutSecret(given, failure, name);
     await out.report({ ok: false, [name]: item, error: { code, message } });
     await out.flush();
     if (out.json) return;
-    const named = item === "…" || message.includes(item);
+    const named = item === OMITTED || message.includes(item);
     await out.fault(`idk: ${named ? message : `${item}: ${message}`}`);
   });
 }
@@ -79,12 +74,27 @@ export function createListFailures(
 /** For commands that check blobs: the failures are results, on standard output. */
 export function createBlobFailures(session: Session): ItemFailures {
   const { out } = session;
-  return createItemFailures(session, "blob", async (address, { code, message }) => {
-    await out.result(`${address} ${code}: ${message}`, {
+  return createItemFailures(session, "blob", async (given, failure) => {
+    const { item, code, message } = withoutSecret(given, failure, "address");
+    await out.result(`${printableMessage(item)} ${code}: ${message}`, {
       ok: false,
-      address,
+      address: item,
       error: { code, message },
     });
     await out.flush();
   });
+}
+
+const OMITTED = "…";
+
+/** Omits an item that looks like a secret, which has no place in a list of addresses or files. */
+function withoutSecret(
+  item: string,
+  { code, message }: ItemFailure,
+  name: "address" | "file",
+): ItemFailure & { readonly item: string } {
+  const isSecret =
+    name === "file" ? isSecretNotPath(item) : !isAddressOrPrefix(item) && looksLikeSecret(item);
+  if (!isSecret) return { item, code, message };
+  return { item: OMITTED, code, message: `${SECRET} ${name === "file" ? "a file" : "an address"}` };
 }

@@ -1,7 +1,6 @@
 import type { StoredContent } from "@idk/storage";
-import { pMapIterable } from "p-map";
-import { addressFault, DIGITS_TO_ACT } from "../blobs/address.ts";
-import { usage } from "../errors/failures.ts";
+import type { Listed } from "../blobs/address-list.ts";
+import { createTurns, nameOfListed, runMany } from "../blobs/run-many.ts";
 import { createListFailures } from "../errors/item-failures.ts";
 import { count, foreign } from "../output/text.ts";
 import type { Meter } from "../progress/meter.ts";
@@ -14,8 +13,6 @@ const AT_ONCE = 16;
 
 /** The operations that fetch content into its file. */
 export interface GetFile {
-  /** Completes an address prefix. */
-  resolve(prefix: string, signal: AbortSignal): Promise<string>;
   open(address: string, signal: AbortSignal): Promise<StoredContent>;
   /** If the destination is refused, writes nothing, and throws that unless the file has this content. */
   write(content: StoredContent, destination: Destination, meter: Meter): Promise<Downloaded>;
@@ -33,54 +30,31 @@ export interface GetFilesOptions {
  * Fetches each listed content into a file in the folder. A failed content does not stop the others.
  * An existing file with the right content counts as fetched, so that an interrupted run can be
  * repeated: file names are assigned in the order of the list, and so are the same each time.
- *
- * @param entries addresses or their prefixes, or lines as `idk put` prints them: an address, and
- *   anything after it
  */
 export async function getFiles(
-  entries: AsyncIterable<string>,
+  entries: AsyncIterable<Listed>,
   { folder, names, keepHidden }: GetFilesOptions,
-  { resolve, open, write }: GetFile,
+  { open, write }: GetFile,
   session: Session,
 ): Promise<void> {
   const { out } = session;
   const target = await openOutputFolder(folder, { names, keepHidden });
   using meter = session.progress.start({ command: "get", noun: "file" });
   const failures = createListFailures(session, "address", "address");
-  const seen = new Set<string>();
-  const stop = new AbortController();
-  const signal = AbortSignal.any([session.signal, stop.signal]);
   let [done, alreadyThere] = [0, 0];
   let anyHidden = false;
 
-  async function* distinct(): AsyncGenerator<string> {
-    for await (const entry of entries) {
-      const given = /^[0-9a-f]{8,64}(?=\s|$)/u.exec(entry)?.[0] ?? entry;
-      // An error here would end the run. The item itself will fail in getOne.
-      const address =
-        addressFault(given, DIGITS_TO_ACT) === undefined
-          ? await resolve(given, signal).catch(() => given)
-          : given;
-      // With a dedup secret, equal files have one address.
-      if (seen.has(address)) continue;
-      seen.add(address);
-      yield address;
-    }
-  }
-  let lastAssigned = Promise.resolve();
-  const getOne = async (given: string): Promise<void> => {
-    const assigned = Promise.withResolvers<void>();
-    const previous = lastAssigned;
-    lastAssigned = previous.then(() => assigned.promise);
+  // Names are assigned in the order of the list.
+  const nextTurn = createTurns();
+  const getOne = async ({ address, error }: Listed, signal: AbortSignal): Promise<void> => {
+    const turn = nextTurn();
     try {
-      const fault = addressFault(given, DIGITS_TO_ACT);
-      if (fault !== undefined) throw usage(`the address ${fault}`);
-      const address = await resolve(given, signal);
+      if (address === undefined) throw error;
       const content = await open(address, signal);
-      await previous;
+      await turn.mine;
       const destination = await target.destinationFor(address, content.metadata);
       const { path: file, original, refused } = destination;
-      assigned.resolve();
+      turn.end();
       anyHidden ||= destination.hidden;
       if (original !== undefined && refused === undefined && !out.json) {
         await out.note(
@@ -91,30 +65,19 @@ export async function getFiles(
       done += 1;
       if (written.alreadyThere) alreadyThere += 1;
       await out.report({ ok: true, address, file, ...written });
-    } catch (error) {
-      await failures.add(given, error);
     } finally {
-      assigned.resolve();
-      meter.itemDone();
-    }
-  };
-  const inFlight = new Set<Promise<void>>();
-  const start = async (address: string): Promise<void> => {
-    const getting = getOne(address);
-    inFlight.add(getting);
-    try {
-      await getting;
-    } finally {
-      inFlight.delete(getting);
+      turn.end();
     }
   };
   try {
-    const all = pMapIterable(distinct(), start, { concurrency: AT_ONCE, preserveOrder: false });
-    for await (const _ of all) await out.flush();
+    const options = {
+      concurrency: AT_ONCE,
+      failures,
+      nameOf: nameOfListed,
+      onDone: () => meter.itemDone(),
+    };
+    await runMany(entries, getOne, options, session);
   } finally {
-    // Wait: each download removes its partial file or prints where it is kept.
-    stop.abort();
-    await Promise.allSettled(inFlight);
     meter.finish();
     if (session.signal.aborted && done > 0 && !out.json) {
       // By then the folder has files, so hidden names have to be allowed.
@@ -124,8 +87,9 @@ export async function getFiles(
       );
     }
   }
+  const all = done + failures.count;
   if (alreadyThere > 0 && !out.json) {
-    await out.note(`idk: ${alreadyThere} of ${count(seen.size, "file")} already existed`);
+    await out.note(`idk: ${alreadyThere} of ${count(all, "file")} already existed`);
   }
-  failures.throwIfAny(seen.size);
+  failures.throwIfAny(all);
 }

@@ -1,9 +1,12 @@
 import { usage } from "../errors/failures.ts";
-import { looksLikeIdentity, printable } from "../output/text.ts";
+import { looksLikeIdentity } from "../output/text.ts";
 import { openInput } from "./input.ts";
 
 /** Longer than any path or address: a file without line ends is not a list. */
 const ENTRY_MAX = 64 * 1024;
+
+/** JSON can contain all metadata of a content. */
+const JSON_MAX = 2 ** 20;
 
 /**
  * Reads the entries of a list, or of standard input for `-`, as they arrive. Skips empty ones.
@@ -14,10 +17,14 @@ export async function* readList(path: string, separator: "\n" | "\0"): AsyncGene
   const name = path === "-" ? "standard input" : path;
   const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
   const check = (entry: string): string => {
-    if (entry.length > ENTRY_MAX)
-      throw usage(`${name} is not a list: it has an entry of more than 64 KiB`);
-    // An error message must not repeat it.
-    if (looksLikeIdentity(entry)) throw usage(`${name} is not a list: it contains an identity`);
+    const isJson = entry.startsWith("{");
+    if (entry.length > (isJson ? JSON_MAX : ENTRY_MAX))
+      throw usage(
+        `${name} is not a list: it has an entry of more than ${isJson ? "1 MiB" : "64 KiB"}`,
+      );
+    // An error message must not repeat it. In JSON it is a name that a sender chose.
+    if (!isJson && looksLikeIdentity(entry))
+      throw usage(`${name} is not a list: it contains an identity`);
     return separator === "\n" && entry.endsWith("\r") ? entry.slice(0, -1) : entry;
   };
   let rest = "";
@@ -32,41 +39,34 @@ export async function* readList(path: string, separator: "\n" | "\0"): AsyncGene
   if (last !== "") yield last;
 }
 
-/** The entries on the command line, followed by those of a list. */
-export async function* allEntries(
-  first: readonly string[],
-  list: AsyncIterable<string> | undefined,
-): AsyncGenerator<string> {
-  yield* first;
-  if (list !== undefined) yield* list;
+/** A line of a list. */
+export interface Line {
+  /** The line itself, or the value in its JSON; undefined if that has none. */
+  readonly text: string | undefined;
+  readonly json: boolean;
 }
 
 /**
- * Reads the output of an earlier put: lines of address and path, or of JSON. Ignores other lines.
+ * Parses a line, which may be the JSON of any command. JSON of an item that a command has skipped
+ * or removed counts as having no value.
  *
- * @returns whether a path was stored
+ * @param key the key of the value in JSON
  */
-export async function storedBefore(list: string): Promise<(path: string) => boolean> {
-  const stored = new Set<string>();
-  for await (const line of readList(list, "\n")) {
-    const path = line.startsWith("{")
-      ? pathOfJson(line)
-      : /^[0-9a-f]{64} {2}(.+)$/u.exec(line)?.[1];
-    // The output contains escaped paths, and earlier versions escaped fewer characters.
-    if (path !== undefined) stored.add(printable(path));
-  }
-  return (path) => stored.has(printable(path));
+export function parseLine(line: string, key: "address" | "file"): Line {
+  const value = objectOf(line);
+  if (value === undefined) return { text: line, json: false };
+  const isGone = value["skipped"] === true || value["removed"] === true;
+  const text = isGone ? undefined : value[key];
+  return { text: typeof text === "string" ? text : undefined, json: true };
 }
 
-function pathOfJson(line: string): string | undefined {
-  let value: unknown;
+/** The object in a line of JSON; undefined if the line is something else. */
+export function objectOf(line: string): Readonly<Record<string, unknown>> | undefined {
+  if (!line.startsWith("{")) return undefined;
   try {
-    value = JSON.parse(line);
+    // A text that begins with a brace is an object or invalid.
+    return JSON.parse(line) as Readonly<Record<string, unknown>>;
   } catch {
     return undefined;
   }
-  if (typeof value !== "object" || value === null) return undefined;
-  if (!("file" in value) || !("address" in value) || typeof value.file !== "string")
-    return undefined;
-  return value.file;
 }

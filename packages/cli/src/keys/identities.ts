@@ -1,5 +1,5 @@
 import { type Identity, readIdentityFile, StorageError } from "@idk/storage";
-import { Failure, usage } from "../errors/failures.ts";
+import { codeOf, Failure, usage } from "../errors/failures.ts";
 import type { Session } from "../session.ts";
 import { describeSource, type IdentitySource } from "./identity-source.ts";
 import { readSecretFile } from "./key-files.ts";
@@ -34,6 +34,27 @@ export async function loadIdentities(
       // Keep the code, and name the source in the message.
       if (!(error instanceof StorageError)) throw error;
       throw new Failure(error.code, `${name}: ${error.message}`, error);
+    }
+  }
+  return identities;
+}
+
+/**
+ * The identities that can be read without a question, for a command that does without if there are
+ * none: a keychain or a command may ask, and a file whose passphrase is not known.
+ */
+export async function loadUnasked(
+  { identity: sources, passphrase }: IdentitySettings,
+  session: Session,
+): Promise<Identity[]> {
+  const identities: Identity[] = [];
+  for (const source of sources) {
+    if (source.kind !== "file" && source.kind !== "variable") continue;
+    try {
+      const bytes = await read(source, session);
+      identities.push(...(await readIdentityFile(bytes, passphrase)));
+    } catch (error) {
+      if (codeOf(error) === "unexpected") throw error;
     }
   }
   return identities;

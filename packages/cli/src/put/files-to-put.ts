@@ -3,12 +3,16 @@ import { lstat, stat } from "node:fs/promises";
 import { basename } from "node:path";
 import { PATH_KEY } from "../get/kept-names.ts";
 import type { Totals } from "../progress/meter.ts";
+import { folderNames } from "./folder-names.ts";
 import { walkFolder } from "./walk-folder.ts";
 
 /** A file to store. */
 export interface FileToPut {
   readonly path: string;
-  /** Its path relative to the named folder it was found in, with `/`. */
+  /**
+   * Its path relative to the named folder it was found in, with `/`; below the name of the folder, if
+   * other paths were named.
+   */
   readonly inside?: string | undefined;
   /** Its real path when it was found in a folder. */
   readonly real?: string | undefined;
@@ -22,8 +26,12 @@ export interface FolderEvents {
 
 /** Called for everything that is not stored. */
 export interface PutEvents extends FolderEvents {
-  /** A file that an earlier put has stored. */
-  storedBefore(): void;
+  /**
+   * A file that an earlier put has stored.
+   *
+   * @param difference from what was stored; empty if there is none
+   */
+  storedBefore(path: string, difference: string): Promise<void>;
 }
 
 export async function isFolder(path: string): Promise<boolean> {
@@ -39,18 +47,24 @@ export async function isFolder(path: string): Promise<boolean> {
  * @param store the folder of the store, if it is one, which is skipped
  */
 export async function* filesToPut(
-  paths: Iterable<string>,
+  paths: readonly string[],
   store: string | undefined,
   events: FolderEvents,
 ): AsyncGenerator<FileToPut> {
+  const folders = new Set<string>();
+  for (const path of paths) if (path !== "-" && (await isFolder(path))) folders.add(path);
+  // A folder by itself is stored without its name, so that a get can give it another.
+  const names = paths.length > 1 ? folderNames([...folders]) : undefined;
   for (const path of paths) {
-    if (path === "-" || !(await isFolder(path))) {
+    if (!folders.has(path)) {
       yield { path };
       continue;
     }
+    const below = names?.get(path) ?? "";
     for await (const found of walkFolder(path, { store })) {
-      if (found.kind === "file") yield found;
-      else if (found.kind === "skipped") await events.skipped(found.path, found.why);
+      if (found.kind === "file") {
+        yield below === "" ? found : { ...found, inside: `${below}/${found.inside}` };
+      } else if (found.kind === "skipped") await events.skipped(found.path, found.why);
       else await events.unreadable(found.path, found.error);
     }
   }

@@ -32,6 +32,8 @@ interface FileItem {
   readonly path: string;
   /** The real path of a file found in a folder. It is not read if its path leads elsewhere by then. */
   readonly real: string | undefined;
+  /** The date stored with it, in milliseconds since 1970. */
+  mtime: number | undefined;
   /** Set from opening the file until its result, if it has a journal. */
   journal: OpenPutJournal | undefined;
 }
@@ -62,9 +64,17 @@ export async function putFiles(
 
   let skippedFiles = 0;
   let alreadyStored = 0;
+  let differing = 0;
   const events: PutEvents = {
-    storedBefore() {
+    async storedBefore(path, difference) {
       alreadyStored += 1;
+      if (difference === "") return;
+      differing += 1;
+      // Without its address: it is not among the files that are stored as they are now.
+      await out.report({ changed: true, file: path, reason: difference });
+      if (!out.json) {
+        await out.note(`idk: warning: ${path} ${difference}: not stored again`);
+      }
     },
     async skipped(path, why) {
       skippedFiles += 1;
@@ -84,10 +94,11 @@ export async function putFiles(
   async function* items(): AsyncGenerator<PutItem<FileItem>> {
     for await (const file of files(events)) {
       const { path, real } = file;
-      const item: FileItem = { path, real, journal: undefined };
+      const item: FileItem = { path, real, mtime: undefined, journal: undefined };
       unfinished.add(item);
       const content = contentOf(item, openJournal);
       const metadata = await metadataOf(file);
+      item.mtime = metadata.mtime;
       const journal = journalOf(item);
       yield { key: item, content, options: { metadata, journal, onProgress: meter.part() } };
     }
@@ -106,6 +117,7 @@ export async function putFiles(
           ok: true,
           file,
           address,
+          ...(item.mtime !== undefined && { mtime: item.mtime }),
           ...report,
           ...used,
         });
@@ -138,14 +150,18 @@ export async function putFiles(
     throw error;
   }
   meter.finish();
+  const changed = differing === 0 ? "" : `, ${differing} of them changed since`;
   const parts = [
     `stored ${count(sum.files, "file")}, ${formatBytes(sum.bytes)}`,
     describeSkipped(sum),
-    alreadyStored === 0 ? undefined : `${alreadyStored} already stored`,
+    alreadyStored === 0 ? undefined : `${alreadyStored} already stored${changed}`,
     skippedFiles === 0 ? undefined : `${skippedFiles} skipped`,
     `${failures.count || "none"} failed`,
   ];
   await out.note(parts.filter((part) => part !== undefined).join("; "));
+  if (differing > 0 && !out.json) {
+    await out.note("idk: to store changed files again, put them without --done");
+  }
   failures.throwIfAny(sum.files + failures.count);
 }
 

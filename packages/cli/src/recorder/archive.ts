@@ -1,7 +1,7 @@
 import type { Store } from "@idk/storage";
 import type { ListedSegment, ReadExchangesOptions, ReadFault } from "@idk/recorder/read";
+import { moment } from "../config/moment.ts";
 import {
-  field,
   identitySources,
   optional,
   passphrase,
@@ -14,9 +14,6 @@ import { loadIdentities } from "../keys/identities.ts";
 import { count, printable } from "../output/text.ts";
 import type { Session } from "../session.ts";
 import { openStore } from "../stores/open-store.ts";
-import { parseMoment } from "./moment.ts";
-
-const moment = optional(field((given) => parseMoment(given)));
 
 /** The settings of every command that reads an archive. */
 export const ARCHIVE = {

@@ -7,8 +7,8 @@ import {
 } from "@idk/storage";
 import { filesystem } from "@idk/storage/filesystem";
 import { describe, expect, test } from "bun:test";
-import { utimesSync, writeFileSync } from "node:fs";
-import { columnsOf } from "../../src/blobs/listing.ts";
+import { mkdirSync, utimesSync, writeFileSync } from "node:fs";
+import { columnsOf } from "../../src/blobs/listing/text.ts";
 import { createWorkspace, expectFailure, noise } from "../support/cli.ts";
 import { describeMinio } from "../support/minio.ts";
 
@@ -134,6 +134,66 @@ describe("ls --long", () => {
     expect(objects(json.stdout)).toContainEqual(
       expect.objectContaining({ ok: false, address: bad }),
     );
+  });
+
+  test("prints paths, in their order", async () => {
+    const where = inStore("sorted");
+    mkdirSync(path("tree/b"), { recursive: true });
+    for (const name of ["b/2", "b/10", "a", "c"]) workspace.write(`tree/${name}`, name);
+    await ok(["put", "tree"], where);
+    await ok(["put", "-"], { ...where, stdin: "nameless" });
+    const { stdout, stderr } = await ok(["ls", "-l"], where);
+    expect(stdout.match(/\S+$/gmu)).toEqual(["a", "b/10", "b/2", "c", "-"]);
+    expect(stderr).toBe("5 contents, 17 bytes\n");
+  });
+
+  test("filters by path, type, date and size, with the total of what is listed", async () => {
+    const where = inStore("filtered");
+    const put = async (name: string, type: string, seconds: number, length: number) => {
+      utimesSync(workspace.write(name, noise(length)), seconds, seconds);
+      await ok(["put", name, "--type", type], where);
+    };
+    await put("a.png", "image/png", NOON, 1000);
+    await put("b.jpg", "image/jpeg", NOON + 86_400, 3000);
+    await put("c.txt", "text/plain", NOON + 2 * 86_400, 2000);
+    const listed = async (...args: string[]) => {
+      const { stdout, stderr } = await ok(["ls", "-l", ...args], where);
+      return [...(stdout.match(/\S+$/gmu) ?? []), stderr.trimEnd()];
+    };
+    expect(await listed("--name", "a.png")).toEqual(["a.png", "1 of 3 contents, 1000 bytes"]);
+    expect(await listed("--name", "*.[jt]*")).toEqual([
+      "b.jpg",
+      "c.txt",
+      "2 of 3 contents, 5000 bytes (4.9 KiB)",
+    ]);
+    expect(await listed("--type", "image")).toEqual([
+      "a.png",
+      "b.jpg",
+      "2 of 3 contents, 4000 bytes (3.9 KiB)",
+    ]);
+    expect(await listed("--type", "text/plain")).toEqual([
+      "c.txt",
+      "1 of 3 contents, 2000 bytes (2.0 KiB)",
+    ]);
+    expect((await listed("--since", "2026-05-05")).slice(0, -1)).toEqual(["b.jpg", "c.txt"]);
+    expect((await listed("--larger", "2000")).slice(0, -1)).toEqual(["b.jpg"]);
+    expect(await listed("--type", "image", "--larger", "2K", "--since", "2026-05-06")).toEqual([
+      "0 of 3 contents, 0 bytes",
+    ]);
+    const json = await ok(["ls", "-l", "--json", "--larger", "2000"], where);
+    expect(objects(json.stdout)).toMatchObject([{ metadata: { name: "b.jpg" } }]);
+    const hidden = await ok(["ls", "-l", "--all", "--name", "b.jpg", "-i", "other.key"], where);
+    expect(hidden.stdout).toBe("");
+  });
+
+  test.each<[args: string[], message: string]>([
+    [["--name", "x"], "need --long"],
+    [["--larger", "x", "-l"], "--larger must be a size such as 500K"],
+    [["--since", "x", "-l"], "--since must be a time in UTC"],
+    [["--name", "[", "-l"], 'the pattern "[" is malformed'],
+    [["latest", "--type", "x"], "list a store, not a snapshot: use `idk find`"],
+  ])("%p is refused", async (args, message) => {
+    expectFailure(await idk(["ls", ...args], inStore("filtered")), 2, message);
   });
 
   test("prints nothing for an empty store, and needs an identity", async () => {

@@ -70,7 +70,7 @@ describe("share", () => {
     expectFailure(await idk(["share", address, "-R", "nobody"]), 2, "no such file");
     expectFailure(await idk(["share", address, "-r", bob, "-i", "eve.key"]), 4, "identities");
     expectFailure(await idk(["share", "f".repeat(64), "-r", bob]), 3, "f".repeat(64));
-    expectFailure(await idk(["share"]), 2, "missing required argument 'address'");
+    expectFailure(await idk(["share"]), 2, "name an ADDRESS, or a list of addresses");
     expect((await ok(["stat", address, "--json"])).stdout).toContain('"recipients":1');
   });
 });

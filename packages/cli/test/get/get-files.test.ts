@@ -1,5 +1,6 @@
-import type { StoredContent } from "@idk/storage";
+import { parseAddress, type StoredContent } from "@idk/storage";
 import { expect, test } from "bun:test";
+import type { Listed } from "../../src/blobs/address-list.ts";
 import { getFiles } from "../../src/get/get-files.ts";
 import type { Output } from "../../src/output/output.ts";
 import { createProgress } from "../../src/progress/meter.ts";
@@ -34,12 +35,12 @@ const write = async (content: StoredContent): Promise<never> => {
   throw new Error(`${content.address} was opened`);
 };
 
-async function* addresses(count: number): AsyncGenerator<string> {
-  for (let i = 0; i < count; i++) yield `${i}`.padStart(64, "0");
+async function* addresses(count: number): AsyncGenerator<Listed> {
+  for (let i = 0; i < count; i++) {
+    const given = `${i}`.padStart(64, "0");
+    yield { given, address: parseAddress(given) };
+  }
 }
-
-/** These are full addresses already. */
-const resolve = async (address: string): Promise<string> => address;
 
 test("an interruption waits until the others have cleaned up", async () => {
   const interruption = new AbortController();
@@ -56,9 +57,7 @@ test("an interruption waits until the others have cleaned up", async () => {
     ended += 1;
     throw new Error("interrupted");
   };
-  const outcome = await getFiles(addresses(5), out, { resolve, open, write }, session).catch(
-    String,
-  );
+  const outcome = await getFiles(addresses(5), out, { open, write }, session).catch(String);
   expect(outcome).toBe("Error: interrupted");
   expect([begun, ended]).toEqual([5, 5]);
 });
@@ -76,9 +75,7 @@ test("an unexpected error ends the others, and waits for them", async () => {
     states.push(address.slice(-1));
     throw new Error("stopped");
   };
-  const outcome = await getFiles(addresses(3), out, { resolve, open, write }, session).catch(
-    String,
-  );
+  const outcome = await getFiles(addresses(3), out, { open, write }, session).catch(String);
   expect(outcome).toBe("TypeError: a bug");
   expect(states).toEqual(["1", "2"]);
 });

@@ -62,6 +62,7 @@ describe("put of several files", () => {
         ok: true,
         file: "a",
         address: expect.stringMatching(ADDRESS),
+        mtime: Math.trunc(statSync(path("a")).mtimeMs),
         bytes: 12,
         chunks: 0,
         newChunks: 0,

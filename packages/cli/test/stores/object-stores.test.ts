@@ -100,7 +100,7 @@ await describeMinio("a store in MinIO", (minio, bucket) => {
     await minio.putObject(bucket, `attic/${foreign}`, "never was a blob");
     const sound = await ok(["verify", "--server-checksums", address]);
     expect(sound.stderr).toMatch(
-      /^checked 1 blob, .*: 1 by server checksum, 0 downloaded; none failed\n$/u,
+      /^checked 1 blob, .*: 1 by server checksum, 0 downloaded; none failed\n/u,
     );
     const json = await ok(["verify", "--attested", address, "--json"]);
     expect(JSON.parse(json.stdout)).toMatchObject({ ok: true, address, attested: true });
@@ -113,6 +113,28 @@ await describeMinio("a store in MinIO", (minio, bucket) => {
     expect(all.code).toBe(5);
     await ok(["rm", foreign]);
     await ok(["rm", address]);
+  });
+
+  test("verify --complete takes the server's checksums of chunks, and misses none", async () => {
+    const { stdout } = await ok(["put", "-", "--chunk-size", "256K"], {
+      stdin: noise(2 ** 20 + 1),
+    });
+    const address = stdout.trim();
+    const complete = await ok(["verify", "--complete", address]);
+    expect(complete.stderr).toContain(
+      ": 5 of 5 chunks by server checksum, 0 by size; none failed\n",
+    );
+    const chunk = (await ok(["ls"])).stdout
+      .trim()
+      .split("\n")
+      .find((name) => name !== address)!;
+    await ok(["rm", chunk]);
+    const missing = await idk(["verify", "--complete", address]);
+    expect(missing.stdout).toBe(
+      `${address} not-found: the store has no blob ${chunk}, a chunk of ${address}\n`,
+    );
+    expect(missing.code).toBe(3);
+    await ok(["rm", address, "--tree"]);
   });
 
   test("requests encryption at rest and shows it", async () => {

@@ -1,4 +1,5 @@
-import { parsePeriod } from "../config/period.ts";
+import { parsePeriod } from "./period.ts";
+import { type Field, field, optional } from "./settings.ts";
 
 const MOMENT = /^\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?Z?)?$/u;
 
@@ -24,5 +25,8 @@ export function parseMoment(text: string, now: number = Date.now()): number {
   }
   throw new Error("must be a time in UTC such as 2026-11-20 or 2026-11-20T12:30, or 2h or 7d ago");
 }
+
+/** A time, in milliseconds since 1970. */
+export const moment: Field<number | undefined> = optional(field((given) => parseMoment(given)));
 
 const DATE_LENGTH = "2026-11-20".length;

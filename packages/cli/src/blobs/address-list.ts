@@ -1,0 +1,102 @@
+import type { Address, Store } from "@idk/storage";
+import { usage } from "../errors/failures.ts";
+import { parseLine, readList } from "../input/list-file.ts";
+import { count } from "../output/text.ts";
+import type { Session } from "../session.ts";
+import { addressFault, DIGITS_TO_ACT, resolveAddress } from "./address.ts";
+
+/** The addresses that a command works on. */
+export interface AddressSource {
+  /** Those on the command line. */
+  readonly address: readonly string[];
+  /** A list of more: a file, or - for standard input. */
+  readonly fromFile: string | undefined;
+}
+
+/** An address, or why there is none. */
+export type Listed =
+  | { readonly given: string; readonly address: Address; readonly error?: undefined }
+  | { readonly given: string; readonly address?: undefined; readonly error: unknown };
+
+/**
+ * The only address, if a command prints the result of a single one; undefined if there may be several.
+ *
+ * @throws Failure `usage` if there is none
+ */
+export function onlyAddress({ address, fromFile }: AddressSource): string | undefined {
+  const [only] = address;
+  if (fromFile !== undefined) return undefined;
+  if (only === undefined) {
+    throw usage("name an ADDRESS, or a list of addresses with --from-file");
+  }
+  return address.length === 1 ? only : undefined;
+}
+
+/**
+ * The entries of the command line and then of the list. A line of a list is an address with anything
+ * after it, such as the output of `idk put` or `idk ls --long`, or the JSON of any command. JSON
+ * without an address is skipped, and counted in a note.
+ */
+export async function* addressEntries(
+  { address, fromFile }: AddressSource,
+  { out }: Pick<Session, "out">,
+): AsyncGenerator<string> {
+  yield* address;
+  if (fromFile === undefined) return;
+  let skipped = 0;
+  for await (const line of readList(fromFile, "\n")) {
+    const { text, json } = parseLine(line, "address");
+    if (text === undefined) skipped += 1;
+    else yield json ? text : (/^[0-9a-f]{8,64}(?=\s|$)/u.exec(text)?.[0] ?? text);
+  }
+  if (skipped > 0 && !out.json) {
+    await out.note(`idk: note: ${count(skipped, "line")} of the list without an address skipped`);
+  }
+}
+
+/**
+ * Checks entries and completes prefixes. An address that occurs again is left out: with a dedup
+ * secret, equal files have one address.
+ *
+ * @param minDigits the fewest digits of a prefix
+ */
+export async function* resolveEntries(
+  entries: AsyncIterable<string>,
+  opened: Pick<Store, "resolve">,
+  signal: AbortSignal,
+  minDigits: number = DIGITS_TO_ACT,
+): AsyncGenerator<Listed> {
+  const seen = new Set<string>();
+  for await (const given of entries) {
+    const listed = await resolved(given, opened, signal, minDigits);
+    const key = listed.address ?? given;
+    if (seen.has(key)) continue;
+    seen.add(key);
+    yield listed;
+  }
+}
+
+/** The addresses of a source; see `addressEntries` and `resolveEntries`. */
+export function readAddresses(
+  source: AddressSource,
+  opened: Pick<Store, "resolve">,
+  session: Session,
+  minDigits?: number,
+): AsyncGenerator<Listed> {
+  return resolveEntries(addressEntries(source, session), opened, session.signal, minDigits);
+}
+
+async function resolved(
+  given: string,
+  opened: Pick<Store, "resolve">,
+  signal: AbortSignal,
+  minDigits: number,
+): Promise<Listed> {
+  const fault = addressFault(given, minDigits);
+  if (fault !== undefined) return { given, error: usage(`the address ${fault}`) };
+  try {
+    return { given, address: await resolveAddress(opened, given, signal, minDigits) };
+  } catch (error) {
+    return { given, error };
+  }
+}

@@ -1,0 +1,164 @@
+import type { Address, Store } from "@idk/storage";
+import { pMapIterable } from "p-map";
+import { codeOf, EXIT_CODES, Failure } from "../errors/failures.ts";
+import { createListFailures, type ItemFailures } from "../errors/item-failures.ts";
+import type { Meter } from "../progress/meter.ts";
+import type { Session } from "../session.ts";
+import { type AddressSource, type Listed, readAddresses } from "./address-list.ts";
+
+/** Consecutive store failures that end the run, as with put. */
+const REFUSALS_MAX = 16;
+
+export interface ManyOptions<T> {
+  readonly concurrency: number;
+  readonly failures: ItemFailures;
+  /** What failures are printed with. */
+  readonly nameOf: (item: T) => string;
+  /** Called for each item that has succeeded or failed. */
+  readonly onDone: () => void;
+  /** Whether a store that fails many items in a row ends the run; by default it does not. */
+  readonly stopIfRefused?: boolean;
+}
+
+/**
+ * Works on many items concurrently. A failed item does not stop the others.
+ *
+ * @param work prints its own result, so that no result is lost if the run ends early
+ * @throws the first error that no item caused, when all work under way has ended; Failure if the
+ *   store fails too many items
+ */
+export async function runMany<T>(
+  items: AsyncIterable<T> | Iterable<T>,
+  work: (item: T, signal: AbortSignal) => Promise<void>,
+  { concurrency, failures, nameOf, onDone, stopIfRefused = false }: ManyOptions<T>,
+  session: Session,
+): Promise<void> {
+  const stop = new AbortController();
+  const signal = AbortSignal.any([session.signal, stop.signal]);
+  let refusals = 0;
+  const runOne = async (item: T): Promise<void> => {
+    try {
+      await work(item, signal);
+      refusals = 0;
+    } catch (error) {
+      // Another item has ended the run.
+      if (stop.signal.aborted) throw error;
+      await failures.add(nameOf(item), error);
+      const code = codeOf(error);
+      refusals = EXIT_CODES[code] === EXIT_CODES.unavailable ? refusals + 1 : 0;
+      if (!stopIfRefused || refusals < REFUSALS_MAX) return;
+      throw new Failure(code, `stopped: the store failed ${refusals} items in a row`);
+    } finally {
+      onDone();
+    }
+  };
+  const inFlight = new Set<Promise<void>>();
+  const start = async (item: T): Promise<void> => {
+    const running = runOne(item);
+    inFlight.add(running);
+    try {
+      await running;
+    } finally {
+      inFlight.delete(running);
+    }
+  };
+  try {
+    const all = pMapIterable(items, start, { concurrency, preserveOrder: false });
+    for await (const _ of all) await session.out.flush();
+  } finally {
+    // Wait: each removes what is incomplete, or prints where it is kept.
+    stop.abort();
+    await Promise.allSettled(inFlight);
+  }
+}
+
+/** `runMany` for addresses; one that could not be found is a failure. */
+export function runAddresses(
+  listed: AsyncIterable<Listed>,
+  work: (address: Address, signal: AbortSignal) => Promise<void>,
+  options: Omit<ManyOptions<Listed>, "nameOf">,
+  session: Session,
+): Promise<void> {
+  const workOn = async ({ address, error }: Listed, signal: AbortSignal): Promise<void> => {
+    if (address === undefined) throw error;
+    await work(address, signal);
+  };
+  return runMany(listed, workOn, { ...options, nameOf: nameOfListed }, session);
+}
+
+/** What its failure is printed with. */
+export function nameOfListed({ given, address }: Listed): string {
+  return address ?? given;
+}
+
+/** A place in a queue. */
+export interface Turn {
+  /** Resolves when all that began before have ended their turns. */
+  readonly mine: Promise<void>;
+  end(): void;
+}
+
+/** Lets concurrent work take turns in the order in which it began. */
+export function createTurns(): () => Turn {
+  let last = Promise.resolve();
+  return () => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const mine = last;
+    last = mine.then(() => promise);
+    return { mine, end: resolve };
+  };
+}
+
+/** How a command works on several addresses. */
+export interface AddressTask {
+  readonly command: string;
+  readonly concurrency: number;
+  /** The fewest digits of an address; by default those that let a command act. */
+  readonly minDigits?: number;
+  /** What has been done, such as `shared 3 addresses`. */
+  readonly summary: (addresses: number) => string;
+  /** Works on an address and prints the result. */
+  readonly work: (address: Address, signal: AbortSignal, meter: Meter) => Promise<void>;
+  /** Prints notes after the summary. */
+  readonly notes?: () => Promise<void>;
+}
+
+/**
+ * Runs a command on several addresses: with progress, a summary, and the exit code of the worst
+ * failure.
+ */
+export async function forEachAddress(
+  source: AddressSource,
+  opened: Pick<Store, "resolve">,
+  { command, concurrency, minDigits, summary, work, notes }: AddressTask,
+  session: Session,
+): Promise<void> {
+  const { out } = session;
+  const totalItems = source.fromFile === undefined ? source.address.length : undefined;
+  using meter = session.progress.start({ command, noun: "address", totalItems });
+  const failures = createListFailures(session, "address", "address");
+  let done = 0;
+  try {
+    await runAddresses(
+      readAddresses(source, opened, session, minDigits),
+      async (address, signal) => {
+        await work(address, signal, meter);
+        done += 1;
+      },
+      { concurrency, failures, onDone: () => meter.itemDone(), stopIfRefused: true },
+      session,
+    );
+  } catch (error) {
+    meter.finish();
+    await out.flush();
+    if (done > 0 && !out.json) {
+      await out.note(`idk: ${summary(done)} before it stopped; the others are left to do`);
+    }
+    throw error;
+  }
+  meter.finish();
+  await out.flush();
+  await out.note(`${summary(done)}; ${failures.count || "none"} failed`);
+  await notes?.();
+  failures.throwIfAny(done + failures.count);
+}
