@@ -25,11 +25,11 @@ export async function verifyComplete(
 
   const storedLength = ({ level, index }: Child): number =>
     CHILD_OVERHEAD + plaintextLength(shape, level, index);
-  // Each blob is visited once for each length that the tree requires of it, which is at most two: a
-  // few blobs can hold billions of references.
+  // Each blob is visited once for each level and length that the tree requires of it: a few blobs can
+  // hold billions of references.
   const seen = new Set<string>();
   const isNew = (child: Child): boolean => {
-    const key = `${child.reference.address} ${storedLength(child)}`;
+    const key = `${child.level} ${child.reference.address} ${storedLength(child)}`;
     return !seen.has(key) && seen.add(key) !== undefined;
   };
   let [blobs, bytes] = [1, root.storedBytes];

@@ -2,7 +2,7 @@ import { alice, aliceStore, outcome, random } from "../../support.ts";
 import { describe, expect, test } from "bun:test";
 import { forgeTree, unopenable } from "../forged-tree.ts";
 import type { Backend } from "../../../src/index.ts";
-import { CHILD_OVERHEAD } from "../../../src/format/limits.ts";
+import { CHILD_OVERHEAD, FANOUT } from "../../../src/format/limits.ts";
 import { attesting } from "../../backend/attesting.ts";
 import { memory } from "../../../src/backend/memory.ts";
 import { watched } from "../watched.ts";
@@ -106,6 +106,28 @@ describe("verify with complete", () => {
     const report = await store.verify(root, { complete: true });
     expect(report.completeness).toEqual({ chunks: 1, verifiedByServer: 0 });
     expect(calls.head).toEqual([chunk]);
+  });
+
+  test("checks a chunk that a forged tree also refers to as a node", async () => {
+    const { backend } = watched(memory());
+    const chunk = "a".repeat(64);
+    await backend.put(chunk, new Uint8Array(CHUNK + CHILD_OVERHEAD));
+    const stored: string[] = [];
+    const put: Backend["put"] = async (name, ...rest) => {
+      stored.push(name);
+      return backend.put(name, ...rest);
+    };
+    // Read when the second node is written. A full node is as long as a chunk.
+    const firstNode = {
+      get address() {
+        return stored[0]!;
+      },
+      contentKey: new Uint8Array(32),
+    };
+    const leaves = [...Array.from({ length: FANOUT }, () => unopenable(chunk)), firstNode];
+    const root = await forgeTree({ ...backend, put }, alice.recipient, leaves);
+    const report = await aliceStore({ backend }).verify(root, { complete: true });
+    expect(report.completeness).toEqual({ chunks: 2, verifiedByServer: 0 });
   });
 
   test("takes a root that an identity opens, and no other check beside it", async () => {
