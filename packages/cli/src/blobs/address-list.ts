@@ -11,6 +11,8 @@ export interface AddressSource {
   readonly address: readonly string[];
   /** A list of more: a file, or - for standard input. */
   readonly fromFile: string | undefined;
+  /** Whether the command removes what is listed: lines with a new and an old address are refused. */
+  readonly removes?: boolean;
 }
 
 /** An address, or why there is none. */
@@ -36,22 +38,40 @@ export function onlyAddress({ address, fromFile }: AddressSource): string | unde
  * The entries of the command line and then of the list. A line of a list is an address with anything
  * after it, such as the output of `idk put` or `idk ls --long`, or the JSON of any command. JSON
  * without an address is skipped, and counted in a note.
+ *
+ * @returns a text to resolve, or an entry that failed
  */
 export async function* addressEntries(
-  { address, fromFile }: AddressSource,
+  { address, fromFile, removes = false }: AddressSource,
   { out }: Pick<Session, "out">,
-): AsyncGenerator<string> {
+): AsyncGenerator<Entry> {
   yield* address;
   if (fromFile === undefined) return;
   let skipped = 0;
   for await (const line of readList(fromFile, "\n")) {
-    const { text, json } = parseLine(line, "address");
+    const { text, json, replaces } = parseLine(line, "address");
     if (text === undefined) skipped += 1;
+    else if (removes && (replaces || REPLACED.test(line))) yield newRoot(json ? text : line);
     else yield json ? text : (/^[0-9a-f]{8,64}(?=\s|$)/u.exec(text)?.[0] ?? text);
   }
   if (skipped > 0 && !out.json) {
     await out.note(`idk: note: ${count(skipped, "line")} of the list without an address skipped`);
   }
+}
+
+type Entry = string | Listed;
+
+/** A line of `idk share` or `idk rewrap`: a new and an old address. */
+const REPLACED = /^[0-9a-f]{64} {2}[0-9a-f]{64}$/u;
+
+function newRoot(line: string): Listed {
+  const given = line.slice(0, 64);
+  const error = usage(
+    `${given} is the new address of content that was shared or rewrapped, and stays: pass rm the ` +
+      "old addresses, as you gave them to idk share or idk rewrap. To remove the new one, pass its " +
+      "address alone",
+  );
+  return { given, error };
 }
 
 /**
@@ -61,15 +81,16 @@ export async function* addressEntries(
  * @param minDigits the fewest digits of a prefix
  */
 export async function* resolveEntries(
-  entries: AsyncIterable<string>,
+  entries: AsyncIterable<Entry>,
   opened: Pick<Store, "resolve">,
   signal: AbortSignal,
   minDigits: number = DIGITS_TO_ACT,
 ): AsyncGenerator<Listed> {
   const seen = new Set<string>();
-  for await (const given of entries) {
-    const listed = await resolved(given, opened, signal, minDigits);
-    const key = listed.address ?? given;
+  for await (const entry of entries) {
+    const listed =
+      typeof entry === "string" ? await resolved(entry, opened, signal, minDigits) : entry;
+    const key = listed.address ?? listed.given;
     if (seen.has(key)) continue;
     seen.add(key);
     yield listed;

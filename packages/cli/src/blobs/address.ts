@@ -1,4 +1,5 @@
 import type { Address, Store } from "@idk/storage";
+import { codeOf } from "../errors/failures.ts";
 
 /** The fewest digits that name a blob to commands that print its full address and act on nothing. */
 export const DIGITS_TO_DISPLAY = 8;
@@ -34,6 +35,23 @@ export function addressFault(text: string, digitsMin: number): string | undefine
 /** Whether the address has to be resolved by listing the store. */
 export function isPrefix(given: string): boolean {
   return given.length < 64;
+}
+
+/**
+ * Whether an error means that a blob was removed since it was listed. If the store still lists a blob
+ * that it does not return, or a root of which a chunk is missing, it has lost bytes.
+ */
+export async function isRemoved(
+  store: Pick<Store, "list">,
+  address: string,
+  error: unknown,
+  signal: AbortSignal,
+): Promise<boolean> {
+  if (codeOf(error) !== "not-found") return false;
+  for await (const found of store.list({ prefix: address, signal })) {
+    if (found.address === address) return false;
+  }
+  return true;
 }
 
 /**

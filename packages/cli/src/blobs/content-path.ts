@@ -21,7 +21,7 @@ export type Matcher = (path: string) => boolean;
  */
 export async function pathMatcher(pattern: string): Promise<Matcher> {
   const wanted = componentsOf(pattern);
-  if (/[*?[\\]/u.test(pattern)) {
+  if (isPattern(pattern)) {
     const matches = await finder(pattern.normalize("NFC"));
     return (path) => {
       const parts = componentsOf(path);
@@ -34,6 +34,15 @@ export async function pathMatcher(pattern: string): Promise<Matcher> {
     if (wanted.length === 1 && parts.at(-1) === wanted[0]) return true;
     return wanted.every((part, at) => part === parts[at]);
   };
+}
+
+/** Whether a text is a pattern, as opposed to a path. */
+export function isPattern(text: string): boolean {
+  return /[*?[\\]/u.test(text);
+}
+
+export function samePath(a: string, b: string): boolean {
+  return componentsOf(a).join("/") === componentsOf(b).join("/");
 }
 
 /** Compiles a media type, or a pattern of them: `image/png`, `image/*`, or `image` for all of its kind. */

@@ -1,5 +1,5 @@
-import type { DeleteReport, SkippedBlob, Store } from "@idk/storage";
-import { Failure, usage } from "../errors/failures.ts";
+import type { Address, DeleteReport, SkippedBlob, Store } from "@idk/storage";
+import { codeOf, Failure, usage } from "../errors/failures.ts";
 import { openTerminal } from "../keys/terminal.ts";
 import { count } from "../output/text.ts";
 import type { Meter } from "../progress/meter.ts";
@@ -39,13 +39,37 @@ export async function removeTree(
   await out.note(`removed ${count(blobs, "blob")}${name}${left}`);
   // The failure of one of several is reported as such.
   if (removal.meter === undefined || skipped === 0) {
-    await out.report({ ...removal.details, address, blobs, skipped });
+    await out.report({ ...removal.details, address, blobs, skipped, removed: true });
   }
   if (skipped === 0) return;
   throw new Failure(
     "tree",
     `${skipped} of ${count(blobs + skipped, "blob")} do not belong to the tree and were not deleted`,
   );
+}
+
+/**
+ * Removes the tree of content that was stored again under new keys. A tree whose nodes were removed
+ * with another old tree cannot be walked: then only its root is removed.
+ */
+export async function removeOldTree(
+  opened: Pick<Store, "delete" | "deleteTree">,
+  address: Address,
+  removal: TreeRemoval,
+  session: Session,
+): Promise<void> {
+  const { out, signal } = session;
+  try {
+    await removeTree(opened, address, removal, session);
+  } catch (error) {
+    if (codeOf(error) !== "not-found") throw error;
+    await opened.delete(address, { signal });
+    await out.note(
+      `removed only the root ${address}: another old tree had chunks of it; those that only this root ` +
+        "had stay",
+    );
+    await out.report({ ...removal.details, address, blobs: 1, removed: true });
+  }
 }
 
 async function deleteTree(

@@ -1,6 +1,6 @@
 import type { Address, Store } from "@idk/storage";
 import { pMapIterable } from "p-map";
-import { codeOf, EXIT_CODES, Failure } from "../errors/failures.ts";
+import { codeOf, EXIT_CODES, Failure, type FailureCode } from "../errors/failures.ts";
 import { createListFailures, type ItemFailures } from "../errors/item-failures.ts";
 import type { Meter } from "../progress/meter.ts";
 import type { Session } from "../session.ts";
@@ -8,6 +8,25 @@ import { type AddressSource, type Listed, readAddresses } from "./address-list.t
 
 /** Consecutive store failures that end the run, as with put. */
 const REFUSALS_MAX = 16;
+
+/** Counts store failures in a row. */
+export interface Refusals {
+  /** Counts a failure, or with undefined a success. @throws Failure if the store failed too often */
+  add(code: FailureCode | undefined): void;
+}
+
+/** @param noun what the store failed, such as `blob` */
+export function createRefusals(noun: string): Refusals {
+  let refusals = 0;
+  return {
+    add(code) {
+      const isRefusal = code !== undefined && EXIT_CODES[code] === EXIT_CODES.unavailable;
+      refusals = isRefusal ? refusals + 1 : 0;
+      if (code === undefined || refusals < REFUSALS_MAX) return;
+      throw new Failure(code, `stopped: the store failed ${refusals} ${noun}s in a row`);
+    },
+  };
+}
 
 export interface ManyOptions<T> {
   readonly concurrency: number;
@@ -35,19 +54,16 @@ export async function runMany<T>(
 ): Promise<void> {
   const stop = new AbortController();
   const signal = AbortSignal.any([session.signal, stop.signal]);
-  let refusals = 0;
+  const refusals = stopIfRefused ? createRefusals("item") : undefined;
   const runOne = async (item: T): Promise<void> => {
     try {
       await work(item, signal);
-      refusals = 0;
+      refusals?.add(undefined);
     } catch (error) {
       // Another item has ended the run.
       if (stop.signal.aborted) throw error;
       await failures.add(nameOf(item), error);
-      const code = codeOf(error);
-      refusals = EXIT_CODES[code] === EXIT_CODES.unavailable ? refusals + 1 : 0;
-      if (!stopIfRefused || refusals < REFUSALS_MAX) return;
-      throw new Failure(code, `stopped: the store failed ${refusals} items in a row`);
+      refusals?.add(codeOf(error));
     } finally {
       onDone();
     }
@@ -119,6 +135,10 @@ export interface AddressTask {
   readonly summary: (addresses: number) => string;
   /** Works on an address and prints the result. */
   readonly work: (address: Address, signal: AbortSignal, meter: Meter) => Promise<void>;
+  /** Works on all addresses together, after each, and reports failures there. */
+  readonly finish?: (failures: ItemFailures, meter: Meter) => Promise<void>;
+  /** What is not done if the run ends early; by default, that the others are left to do. */
+  readonly left?: () => string | undefined;
   /** Prints notes after the summary. */
   readonly notes?: () => Promise<void>;
 }
@@ -130,14 +150,14 @@ export interface AddressTask {
 export async function forEachAddress(
   source: AddressSource,
   opened: Pick<Store, "resolve">,
-  { command, concurrency, minDigits, summary, work, notes }: AddressTask,
+  { command, concurrency, minDigits, summary, work, finish, left, notes }: AddressTask,
   session: Session,
 ): Promise<void> {
   const { out } = session;
   const totalItems = source.fromFile === undefined ? source.address.length : undefined;
   using meter = session.progress.start({ command, noun: "address", totalItems });
   const failures = createListFailures(session, "address", "address");
-  let done = 0;
+  let [done, all] = [0, 0];
   try {
     await runAddresses(
       readAddresses(source, opened, session, minDigits),
@@ -148,11 +168,15 @@ export async function forEachAddress(
       { concurrency, failures, onDone: () => meter.itemDone(), stopIfRefused: true },
       session,
     );
+    all = done + failures.count;
+    await finish?.(failures, meter);
   } catch (error) {
     meter.finish();
     await out.flush();
     if (done > 0 && !out.json) {
-      await out.note(`idk: ${summary(done)} before it stopped; the others are left to do`);
+      await out.note(
+        `idk: ${summary(done)} before it stopped; ${left?.() ?? "the others are left to do"}`,
+      );
     }
     throw error;
   }
@@ -160,5 +184,5 @@ export async function forEachAddress(
   await out.flush();
   await out.note(`${summary(done)}; ${failures.count || "none"} failed`);
   await notes?.();
-  failures.throwIfAny(done + failures.count);
+  failures.throwIfAny(all);
 }

@@ -3,6 +3,7 @@ import { codeOf } from "../errors/failures.ts";
 import { createBlobFailures } from "../errors/item-failures.ts";
 import { count, formatBytes } from "../output/text.ts";
 import type { Session } from "../session.ts";
+import { isRemoved } from "./address.ts";
 import type { Listed } from "./address-list.ts";
 import { runAddresses } from "./run-many.ts";
 
@@ -16,22 +17,27 @@ const AT_ONCE = 4;
  * @param hasSnapshots whether the store also has snapshots, which are not checked here
  */
 export async function verifyComplete(
-  opened: Pick<Store, "scan" | "verify">,
+  opened: Pick<Store, "list" | "scan" | "verify">,
   targets: AsyncIterable<Listed> | undefined,
   hasSnapshots: boolean,
   session: Session,
 ): Promise<void> {
   const { out, signal } = session;
   const failures = createBlobFailures(session);
-  const sum = { roots: 0, bytes: 0, chunks: 0, verified: 0, closed: 0 };
+  const sum = { roots: 0, bytes: 0, chunks: 0, verified: 0, closed: 0, removed: 0 };
   using meter = session.progress.start({ command: "verify", noun: "root" });
   const check = async (address: string, stop: AbortSignal): Promise<void> => {
     const update = meter.part();
-    const report = await opened.verify(address, {
-      complete: true,
-      signal: stop,
-      onProgress: update,
-    });
+    const options = { complete: true, signal: stop, onProgress: update };
+    let report: VerifyReport;
+    try {
+      report = await opened.verify(address, options);
+    } catch (error) {
+      if (targets !== undefined || !(await isRemoved(opened, address, error, stop))) throw error;
+      sum.removed += 1;
+      await out.report({ ok: true, address, removed: true });
+      return;
+    }
     const { chunks = 0, verifiedByServer = 0 } = report.completeness ?? {};
     sum.roots += 1;
     sum.bytes += report.bytes;
@@ -39,22 +45,31 @@ export async function verifyComplete(
     sum.verified += verifiedByServer;
     await out.report(jsonOf(report));
   };
-  const options = { concurrency: AT_ONCE, failures, onDone: () => meter.itemDone() };
+  const options = {
+    concurrency: AT_ONCE,
+    failures,
+    onDone: () => meter.itemDone(),
+    stopIfRefused: true,
+  };
   const roots = targets ?? rootsIn(opened.scan({ signal }), () => (sum.closed += 1));
   await runAddresses(roots, check, options, session);
   meter.finish();
   await out.flush();
-  const { bytes, chunks, verified, closed } = sum;
+  const { roots: checked, bytes, chunks, verified, closed, removed } = sum;
   const how =
     chunks === 0
       ? ""
       : `: ${verified} of ${count(chunks, "chunk")} by server checksum, ${chunks - verified} by size`;
   const others = closed === 0 ? "" : `; ${count(closed, "root")} for other recipients not checked`;
+  const gone = removed === 0 ? "" : `, ${removed} removed during the check`;
+  const result =
+    checked === 0
+      ? failures.count > 0
+        ? "no root was found complete"
+        : "no root opened: nothing was checked"
+      : `checked ${count(checked, "root")}; the store reports all chunks, ${formatBytes(bytes)}${how}`;
   const snapshots = hasSnapshots ? "; `idk check` checks snapshots" : "";
-  await out.note(
-    `checked that ${count(sum.roots, "root")} ${sum.roots === 1 ? "has" : "have"} all chunks, ${formatBytes(bytes)}${how}; ` +
-      `${failures.count || "none"} failed${others}${snapshots}`,
-  );
+  await out.note(`${result}; ${failures.count || "none"} failed${gone}${others}${snapshots}`);
   failures.throwIfAny(sum.roots + failures.count);
 }
 

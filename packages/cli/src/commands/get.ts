@@ -87,7 +87,7 @@ export const get: Command = command(
       };
       const { names = true, keepHidden } = settings;
       const target = { folder: outputDir!, names, keepHidden };
-      await getFiles(entriesOf(settings, opened, session), target, getFile, session);
+      await getFiles(() => entriesOf(settings, opened, session), target, getFile, session);
       return;
     }
     const address = await resolveAddress(opened, named, signal);
@@ -117,20 +117,20 @@ export const get: Command = command(
 );
 
 /** The addresses, the contents that paths stand for, and then those of the list. */
-async function* entriesOf(
+async function entriesOf(
   { address, fromFile }: Pick<Targets, "address" | "fromFile">,
   opened: Store,
   session: Session,
-): AsyncGenerator<Listed> {
+): Promise<AsyncIterable<Listed>> {
   const paths = address.filter((each) => !isAddressOrPrefix(each));
   const found = paths.length === 0 ? [] : await findContents(opened, paths, session);
   const named = address.filter(isAddressOrPrefix);
-  async function* entries(): AsyncGenerator<string> {
-    yield* found.flatMap((each) => each.address ?? []);
+  async function* entries() {
+    yield* found.filter((each) => each.address === undefined);
+    yield* found.filter((each) => each.address !== undefined);
     yield* addressEntries({ address: named, fromFile }, session);
   }
-  yield* found.filter((each) => each.address === undefined);
-  yield* resolveEntries(entries(), opened, session.signal);
+  return resolveEntries(entries(), opened, session.signal);
 }
 
 interface Targets {

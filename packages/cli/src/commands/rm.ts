@@ -66,12 +66,17 @@ export const rm: Command = command(
       }
       await opened.delete(address, { signal: stop });
       left.add(below);
-      return { address, blobs: 1, ...(below?.chunks && { chunksLeft: below.chunks }) };
+      return {
+        address,
+        blobs: 1,
+        removed: true,
+        ...(below?.chunks && { chunksLeft: below.chunks }),
+      };
     };
 
     if (only === undefined) {
       await forEachAddress(
-        settings,
+        { ...settings, removes: true },
         opened,
         {
           command: "rm",

@@ -1,9 +1,9 @@
 import type { Address, Store } from "@idk/storage";
 import { resolveAddress } from "../blobs/address.ts";
 import { type AddressSource, onlyAddress } from "../blobs/address-list.ts";
-import { removeTree } from "../blobs/remove-tree.ts";
+import { removeOldTree, removeTree } from "../blobs/remove-tree.ts";
 import { resealContent, type ResealSettings } from "../blobs/reseal.ts";
-import { forEachAddress } from "../blobs/run-many.ts";
+import { forEachAddress, runMany } from "../blobs/run-many.ts";
 import { type Command, command } from "../command.ts";
 import {
   addresses,
@@ -102,7 +102,8 @@ export const share: Command = command(
             }
             await out.note(
               "idk: note: the old roots stay until you remove them with `idk rm` (without --tree, because " +
-                "both share the chunks); anyone who kept a copy can still read them",
+                "both share the chunks); anyone who kept a copy can still read them. Pass rm the list " +
+                "that you gave here, not this output",
             );
           },
         },
@@ -188,7 +189,10 @@ export const rewrap: Command = command(
   },
 );
 
-/** Content is resealed one after the other: each takes the memory of a get and a put. */
+/**
+ * Content is resealed one after the other: each takes the memory of a get and a put. Old trees may
+ * share chunks, so they are deleted when all content has been resealed.
+ */
 async function rewrapMany(
   opened: Store,
   to: readonly string[],
@@ -198,6 +202,9 @@ async function rewrapMany(
 ): Promise<void> {
   const { out } = session;
   const { reseal } = settings;
+  const old: Address[] = [];
+  let deleting = false;
+  let deleted = 0;
   await forEachAddress(
     settings,
     opened,
@@ -208,18 +215,51 @@ async function rewrapMany(
       async work(previous, stop, meter) {
         if (reseal) {
           await resealContent(opened, previous, to, settings, used, session, meter);
-          if (settings.deleteOld) await deleteOld(opened, previous, settings, session, meter);
+          old.push(previous);
           return;
         }
         const address = await opened.rewrap(previous, to, { signal: stop });
         await out.result(`${address}  ${previous}`, { ok: true, address, previous, ...used });
         await out.flush();
       },
-      notes: () => noteOld(undefined, settings, session),
+      async finish(failures, meter) {
+        if (!settings.deleteOld || failures.count > 0) return;
+        deleting = true;
+        await runMany(
+          old,
+          async (previous) => {
+            await deleteOld(opened, previous, settings, session, meter);
+            deleted += 1;
+          },
+          { concurrency: 1, failures, nameOf: String, onDone() {}, stopIfRefused: true },
+          session,
+        );
+      },
+      left() {
+        if (!settings.deleteOld) return undefined;
+        return deleting
+          ? `${deleted} of ${count(old.length, "old tree")} deleted`
+          : "the others are left to do, and no old tree was deleted";
+      },
+      async notes() {
+        if (!settings.deleteOld || (deleting && deleted === old.length)) {
+          await noteOld(undefined, settings, session);
+        } else if (!out.json) {
+          await out.note(
+            deleting
+              ? `idk: note: ${deleted} of ${count(old.length, "old tree")} deleted completely`
+              : NONE_DELETED,
+          );
+        }
+      },
     },
     session,
   );
 }
+
+const NONE_DELETED =
+  "idk: note: no old tree was deleted: old trees may share chunks, so they are deleted only if all " +
+  "content has been resealed";
 
 async function deleteOld(
   opened: Store,
@@ -230,10 +270,9 @@ async function deleteOld(
 ): Promise<void> {
   const effect = "; other roots that share its chunks lose their content";
   const askAbove = yes ? Infinity : 0;
-  // A list of what was resealed leaves these out.
-  const details = meter && { ok: true, removed: true };
+  const details = meter && { ok: true };
   const removal = { force: false, askAbove, effect, printAddress: true, meter, details };
-  await removeTree(opened, previous, removal, session);
+  await (meter === undefined ? removeTree : removeOldTree)(opened, previous, removal, session);
 }
 
 /**
@@ -264,7 +303,8 @@ async function noteOld(
   await out.note(
     only === undefined
       ? "idk: note: the old trees stay, and their recipients can read them. Delete each of which no " +
-          "other root shares the chunks with `idk rm --tree`"
+          "other root shares the chunks with `idk rm --tree`: pass it addresses that you gave here, " +
+          "not this output"
       : `idk: note: the tree of ${only} stays, and its recipients can read it. If no other root ` +
           `shares its chunks, delete it with \`idk rm --tree ${only}\``,
   );

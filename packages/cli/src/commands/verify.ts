@@ -5,7 +5,7 @@ import {
   type VerifyOptions,
   type VerifyReport,
 } from "@idk/storage";
-import { resolveAddress } from "../blobs/address.ts";
+import { isRemoved, resolveAddress } from "../blobs/address.ts";
 import {
   type AddressSource,
   type Listed,
@@ -94,9 +94,7 @@ export const verify: Command = command(
         const { verifiedByServer, deep, ...rest } = result;
         await out.report({ ok: true, ...rest, attested: verifiedByServer, deep });
       } catch (error) {
-        // If a chunk below a root is missing, the error contains the chunk's address.
-        const gone = !named && isMissing(error, address) && !(await isListed(place, address, stop));
-        if (!gone) throw error;
+        if (named || !(await isRemoved(place, address, error, stop))) throw error;
         tally.addRemoved();
         await out.report({ ok: true, address, removed: true });
       }
@@ -231,18 +229,6 @@ async function measured(
 
 async function* listed(opened: Store, signal: AbortSignal): AsyncGenerator<Listed> {
   for await (const { address } of opened.list({ signal })) yield { given: address, address };
-}
-
-/** Whether the store still lists a blob it did not return, and so has lost its bytes. */
-async function isListed(opened: Store, address: string, signal: AbortSignal): Promise<boolean> {
-  for await (const found of opened.list({ prefix: address, signal })) {
-    if (found.address === address) return true;
-  }
-  return false;
-}
-
-function isMissing(error: unknown, address: string): boolean {
-  return codeOf(error) === "not-found" && error instanceof Error && error.message.includes(address);
 }
 
 interface Tally {

@@ -166,11 +166,11 @@ export const addressesOrPaths: Field<string[]> = valibotOptional(
   array(
     field((given) => {
       const fault = addressFault(given, DIGITS_TO_ACT);
-      if (
-        fault !== undefined &&
-        (isAddressOrPrefix(given) || looksLikeSecret(given) || given === "")
-      )
-        throw new Error(fault);
+      if (fault === undefined) return given;
+      if (isAddressOrPrefix(given) || given === "") throw new Error(fault);
+      if (looksLikeSecret(given)) {
+        throw new Error("looks like a secret key; if it is a stored path, write ./PATH");
+      }
       return given;
     }),
   ),

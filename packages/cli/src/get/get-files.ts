@@ -30,15 +30,19 @@ export interface GetFilesOptions {
  * Fetches each listed content into a file in the folder. A failed content does not stop the others.
  * An existing file with the right content counts as fetched, so that an interrupted run can be
  * repeated: file names are assigned in the order of the list, and so are the same each time.
+ *
+ * @param findEntries called before anything is fetched, with the folder checked; may have progress of
+ *   its own
  */
 export async function getFiles(
-  entries: AsyncIterable<Listed>,
+  findEntries: () => Promise<AsyncIterable<Listed>>,
   { folder, names, keepHidden }: GetFilesOptions,
   { open, write }: GetFile,
   session: Session,
 ): Promise<void> {
   const { out } = session;
   const target = await openOutputFolder(folder, { names, keepHidden });
+  const entries = await findEntries();
   using meter = session.progress.start({ command: "get", noun: "file" });
   const failures = createListFailures(session, "address", "address");
   let [done, alreadyThere] = [0, 0];

@@ -44,6 +44,8 @@ export interface Line {
   /** The line itself, or the value in its JSON; undefined if that has none. */
   readonly text: string | undefined;
   readonly json: boolean;
+  /** Whether it names a blob that replaces a previous one. */
+  readonly replaces: boolean;
 }
 
 /**
@@ -54,10 +56,14 @@ export interface Line {
  */
 export function parseLine(line: string, key: "address" | "file"): Line {
   const value = objectOf(line);
-  if (value === undefined) return { text: line, json: false };
+  if (value === undefined) return { text: line, json: false, replaces: false };
   const isGone = value["skipped"] === true || value["removed"] === true;
   const text = isGone ? undefined : value[key];
-  return { text: typeof text === "string" ? text : undefined, json: true };
+  return {
+    text: typeof text === "string" ? text : undefined,
+    json: true,
+    replaces: typeof value["previous"] === "string",
+  };
 }
 
 /** The object in a line of JSON; undefined if the line is something else. */

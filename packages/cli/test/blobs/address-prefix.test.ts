@@ -98,7 +98,7 @@ describe("an address prefix", () => {
     expect(removed.stderr).toBe(`removed 6 blobs: ${tree}\n`);
     const json = await put("and this");
     const { stdout } = await ok(["rm", json.slice(0, 20), "--json"]);
-    expect(JSON.parse(stdout)).toEqual({ address: json, blobs: 1 });
+    expect(JSON.parse(stdout)).toEqual({ address: json, blobs: 1, removed: true });
   });
 
   test("is rejected by every command if ambiguous, and removes nothing", async () => {

@@ -90,6 +90,8 @@ describe("ls --long", () => {
     );
     expect(stdout).toMatch(/^[0-9a-f]{64} {5}1\.0 MiB {2}[-\d: ]{16} {2}- {15} {2}\(a chunk\)$/mu);
     expect(stderr).toEndWith("; and 1 root for other recipients and 1 chunk\n");
+    // Only contents are sorted, so only they are kept until the end.
+    expect(stdout.trimEnd().split("\n").at(-1)).toEndWith("  mine");
     const both = await ok(["ls", "-l", "-i", "me.key", "-i", "other.key"], where);
     expect(lines(both.stdout)).toHaveLength(2);
   });

@@ -30,7 +30,7 @@ test("lists, removes, and reports removed blobs as missing", async () => {
   expectFailure(await idk(["rm", one]), 3, one);
   expectFailure(await idk(["get", one]), 3, one);
   const { stdout } = await ok(["rm", two, "--json"]);
-  expect(JSON.parse(stdout)).toEqual({ address: two, blobs: 1 });
+  expect(JSON.parse(stdout)).toEqual({ address: two, blobs: 1, removed: true });
   expect((await ok(["ls"])).stdout).toBe("");
 });
 

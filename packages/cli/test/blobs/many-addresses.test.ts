@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { existsSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, rmSync } from "node:fs";
 import { createWorkspace, expectFailure, noise } from "../support/cli.ts";
 
 const MISSING = "f".repeat(64);
@@ -127,7 +127,96 @@ describe("rewrap", () => {
   });
 });
 
+describe("rewrap --reseal --delete-old of old trees that share chunks", () => {
+  const reseal = ["-r", bob, "--reseal", "--delete-old", "--yes"];
+  const readable = async (stdout: string, env: Record<string, string>) => {
+    const resealed = objects(stdout).filter(({ removed }) => removed !== true);
+    const read = async ({ address }: Record<string, unknown>) =>
+      (await ok(["get", String(address), "-i", "bob.key", "-o", "-"], { env })).bytes.length;
+    return (await Promise.all(resealed.map(read))).toSorted((a, b) => a - b);
+  };
+
+  test("with a dedup secret: deletes when all content has been resealed", async () => {
+    const env = { IDK_STORE: "deduplicated" };
+    write("dedup secret", noise(32));
+    const put = async (length: number) => {
+      const stdin = noise(length);
+      const args = ["put", "-", "--dedup-secret", "dedup secret", "--chunk-size", "256K"];
+      return (await ok(args, { env, stdin })).stdout.trim();
+    };
+    const [short, long] = [await put(2 ** 20 + 100_000), await put(2 ** 20 + 600_000)];
+    const before = lines((await ok(["ls"], { env })).stdout);
+    const { stdout, stderr } = await ok(["rewrap", short, long, ...reseal, "--json"], { env });
+    expect(stderr).toContain("resealed 2 addresses; none failed\n");
+    expect(await readable(stdout, env)).toEqual([2 ** 20 + 100_000, 2 ** 20 + 600_000]);
+    const after = lines((await ok(["ls"], { env })).stdout);
+    expect(after.filter((blob) => before.includes(blob))).toEqual([]);
+  });
+
+  test("of shared content: does the same", async () => {
+    const { env, film } = await newStore();
+    const shared = (await ok(["share", film, "-r", bob], { env })).stdout.trim();
+    const { stdout } = await ok(["rewrap", film, shared, ...reseal, "--json"], { env });
+    expect(await readable(stdout, env)).toEqual([2 ** 20 + 1, 2 ** 20 + 1]);
+    const { stderr } = await ok(["ls", "-l", "--all", "-i", "bob.key"], { env });
+    expect(stderr).toStartWith("2 contents, ");
+    expect(stderr).toEndWith("; and 1 root for other recipients and 10 chunks\n");
+  });
+
+  test("deletes nothing if anything failed", async () => {
+    const { env, note, film } = await newStore();
+    const result = await idk(["rewrap", note, MISSING, film, ...reseal], { env });
+    expect(result.stderr).toContain(
+      "resealed 2 addresses; 1 failed\nidk: note: no old tree was deleted",
+    );
+    expect(result.stderr).toEndWith("idk: 1 of 3 addresses failed\n");
+    expect(result.code).toBe(3);
+    expect((await ok(["verify", "--complete"], { env })).stderr).toStartWith("checked 2 roots; ");
+  });
+
+  test("deletes nothing if the run ends early", async () => {
+    const { env, note, blob } = await newStore();
+    const refused = Array.from({ length: 16 }, (_, at) => at.toString(16).padStart(64, "0"));
+    for (const address of refused) mkdirSync(blob(address), { recursive: true });
+    const result = await idk(["rewrap", note, ...refused, ...reseal], { env });
+    expect(result.stderr).toContain(
+      "idk: resealed 1 address before it stopped; the others are left to do, and no old tree was deleted\n",
+    );
+    expect(result.code).toBe(6);
+    expect(existsSync(blob(note))).toBe(true);
+  });
+});
+
 describe("rm", () => {
+  test("refuses the output of share and rewrap, and takes the list that these were given", async () => {
+    const { env, note, film, blob } = await newStore();
+    write("given", `${note}\n${film}\n`);
+    for (const json of [[], ["--json"]]) {
+      const { stdout } = await ok(["rewrap", "--from-file", "given", "-r", bob, ...json], { env });
+      const before = (await ok(["ls"], { env })).stdout;
+      for (const tree of [[], ["--tree"]]) {
+        const refused = await idk(["rm", "--from-file", "-", ...tree], { env, stdin: stdout });
+        expect(refused.stderr).toContain(
+          "is the new address of content that was shared or rewrapped",
+        );
+        expect(refused.stderr).toEndWith("idk: 2 of 2 addresses failed\n");
+        expect(refused.code).toBe(2);
+      }
+      expect((await ok(["ls"], { env })).stdout).toBe(before);
+      await ok(["stat", "--from-file", "-", "-i", "bob.key"], { env, stdin: stdout });
+    }
+    await ok(["rm", "--from-file", "given"], { env });
+    expect(existsSync(blob(note)) || existsSync(blob(film))).toBe(false);
+  });
+
+  test("prints JSON that lists leave out", async () => {
+    const { env, note, film } = await newStore();
+    const { stdout } = await ok(["rm", note, "--json"], { env });
+    const tree = await ok(["rm", "--tree", film, "--json"], { env });
+    const stat = await ok(["stat", "--from-file", "-"], { env, stdin: stdout + tree.stdout });
+    expect(stat.stderr).toStartWith("idk: note: 2 lines of the list without an address skipped\n");
+  });
+
   test("removes each, and counts what stays", async () => {
     const { env, note, film, blob } = await newStore();
     const result = await idk(["rm", note, MISSING, film], { env });
@@ -156,7 +245,12 @@ describe("rm", () => {
     );
     const again = await newStore();
     const json = await ok(["rm", again.film, "--json"], { env: again.env });
-    expect(JSON.parse(json.stdout)).toEqual({ address: again.film, blobs: 1, chunksLeft: 5 });
+    expect(JSON.parse(json.stdout)).toEqual({
+      address: again.film,
+      blobs: 1,
+      removed: true,
+      chunksLeft: 5,
+    });
     expect(json.stderr).toBe("");
   });
 

@@ -109,7 +109,7 @@ describe("rewrap --reseal", () => {
     const [made, removed] = stdout.trim().split("\n");
     const { address: resealed } = JSON.parse(made!) as { address: string };
     expect(JSON.parse(made!)).toMatchObject({ previous: address });
-    expect(JSON.parse(removed!)).toEqual({ address, blobs: 1, skipped: 0 });
+    expect(JSON.parse(removed!)).toEqual({ address, blobs: 1, skipped: 0, removed: true });
     const got = await ok(["get", resealed, "-i", "bob.key"], { env });
     expect(got.stdout).toBe("a note");
   });

@@ -42,7 +42,7 @@ describe("rm --tree of a root that someone else wrote", () => {
       expect.arrayContaining([
         { skipped: true, address: victim, reason: "not-a-chunk" },
         { skipped: true, address: chunk, reason: "other-key" },
-        { address: again, blobs: 1, skipped: 2 },
+        { address: again, blobs: 1, skipped: 2, removed: true },
       ]),
     );
     expect(lines).toHaveLength(3);

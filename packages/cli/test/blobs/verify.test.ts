@@ -173,11 +173,11 @@ describe("--complete", () => {
     expect([all.stdout, all.stderr]).toEqual([
       "",
       expect.stringMatching(
-        /^checked that 2 roots have all chunks, \d+ bytes \(1\.\d MiB\): 0 of 5 chunks by server checksum, 5 by size; none failed\n$/u,
+        /^checked 2 roots; the store reports all chunks, \d+ bytes \(1\.\d MiB\): 0 of 5 chunks by server checksum, 5 by size; none failed\n$/u,
       ),
     ]);
     expect((await ok(["verify", "--complete", good])).stderr).toStartWith(
-      "checked that 1 root has all chunks, ",
+      "checked 1 root; the store reports all chunks, ",
     );
     const { stdout } = await ok(["verify", "--complete", tree, "--json"]);
     expect(JSON.parse(stdout)).toEqual({
@@ -205,7 +205,7 @@ describe("--complete", () => {
           expect(stdout).toBe(
             `${tree} not-found: the store has no blob ${chunk}, a chunk of ${tree}\n`,
           );
-          expect(stderr).toContain("; 1 failed\n");
+          expect(stderr).toContain("1 failed\n");
           expect(code).toBe(3);
         }
       },
@@ -227,7 +227,9 @@ describe("--complete", () => {
   test("names the roots that no identity opens, and needs one", async () => {
     await ok(["keygen", "-o", "stranger.key"]);
     const other = await ok(["verify", "--complete", "-i", "stranger.key"]);
-    expect(other.stderr).toEndWith("; none failed; 2 roots for other recipients not checked\n");
+    expect(other.stderr).toBe(
+      "no root opened: nothing was checked; none failed; 2 roots for other recipients not checked\n",
+    );
     const env = { IDK_IDENTITY: "" };
     expectFailure(await idk(["verify", "--complete"], { env }), 2, "no identity");
     for (const flag of ["--deep", "--server-checksums"]) {

@@ -3,7 +3,7 @@ import { expect, test } from "bun:test";
 import type { Listed } from "../../src/blobs/address-list.ts";
 import { getFiles } from "../../src/get/get-files.ts";
 import type { Output } from "../../src/output/output.ts";
-import { createProgress } from "../../src/progress/meter.ts";
+import { createProgress, type Task } from "../../src/progress/meter.ts";
 import { createWorkspace } from "../support/cli.ts";
 
 const { path } = await createWorkspace();
@@ -57,7 +57,9 @@ test("an interruption waits until the others have cleaned up", async () => {
     ended += 1;
     throw new Error("interrupted");
   };
-  const outcome = await getFiles(addresses(5), out, { open, write }, session).catch(String);
+  const outcome = await getFiles(async () => addresses(5), out, { open, write }, session).catch(
+    String,
+  );
   expect(outcome).toBe("Error: interrupted");
   expect([begun, ended]).toEqual([5, 5]);
 });
@@ -75,7 +77,31 @@ test("an unexpected error ends the others, and waits for them", async () => {
     states.push(address.slice(-1));
     throw new Error("stopped");
   };
-  const outcome = await getFiles(addresses(3), out, { open, write }, session).catch(String);
+  const outcome = await getFiles(async () => addresses(3), out, { open, write }, session).catch(
+    String,
+  );
   expect(outcome).toBe("TypeError: a bug");
   expect(states).toEqual(["1", "2"]);
+});
+
+test("shows no progress of its own while the contents are searched", async () => {
+  const events: string[] = [];
+  const progress = createProgress(undefined);
+  const session = {
+    ...quiet,
+    signal: new AbortController().signal,
+    progress: { ...progress, start: (task: Task) => (events.push("start"), progress.start(task)) },
+  };
+  const find = async () => {
+    await Bun.sleep(1);
+    events.push("found");
+    return addresses(0);
+  };
+  await getFiles(
+    find,
+    out,
+    { open: async () => Promise.reject(new Error("none")), write },
+    session,
+  );
+  expect(events).toEqual(["found", "start"]);
 });

@@ -66,9 +66,15 @@ describe("get PATH --output-dir", () => {
     const bad = await put("bad");
     writeFileSync(path(`damaged/${bad.slice(0, 2)}/${bad}`), "nothing of the kind");
     const result = await idk(["get", "good", "--output-dir", "partly"], { env });
-    expect(result.stderr).toContain(`the bytes stored as ${bad} are not the ones`);
-    expect(result.code).toBe(5);
+    expect(result.stderr).toBe(
+      "idk: note: 1 blob could not be read and may be what you look for: `idk ls --long` lists them\n",
+    );
+    expect(result.code).toBe(0);
     expect(readdirSync(path("partly"))).toEqual(["good"]);
+    const missed = await idk(["get", "bad", "--output-dir", "missed"], { env });
+    expect(missed.stderr).toContain("no content has the path bad");
+    expect(missed.stderr).toContain(`the bytes stored as ${bad} are not the ones`);
+    expect(missed.code).toBe(5);
   });
 
   test("gives contents of one path the same names in each run", async () => {
@@ -81,7 +87,12 @@ describe("get PATH --output-dir", () => {
     const env = { IDK_STORE: "twice" };
     const names = async () => {
       rmSync(path("twice-out"), { recursive: true, force: true });
-      await ok(["get", "same", "--output-dir", "twice-out"], { env });
+      const { stderr } = await ok(["get", "same", "--output-dir", "twice-out"], { env });
+      expect(stderr).toStartWith(
+        `idk: note: 5 contents have the path same: ${all.toSorted().join(", ")}\n`,
+      );
+      const pattern = await ok(["get", "sam*", "--output-dir", "twice-out"], { env });
+      expect(pattern.stderr).not.toContain("5 contents");
       return readdirSync(path("twice-out")).toSorted();
     };
     const [first] = all.toSorted();
@@ -106,8 +117,13 @@ describe("get PATH --output-dir", () => {
     expectFailure(await get(""), 2, "ADDRESS must be 64 lowercase");
     const secret = "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY";
     const refused = await get(secret);
-    expectFailure(refused, 2, "ADDRESS must be 64 lowercase");
+    expectFailure(
+      refused,
+      2,
+      "ADDRESS looks like a secret key; if it is a stored path, write ./PATH",
+    );
     expect(refused.stderr).not.toContain("MDENG");
+    expect((await get(`./${secret}`)).code).toBe(3);
     expectFailure(await get("deadbeef"), 2, "ADDRESS deadbeef is too short");
   });
 });

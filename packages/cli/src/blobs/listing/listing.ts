@@ -1,14 +1,12 @@
 import type { Store } from "@idk/storage";
-import { codeOf, EXIT_CODES, Failure } from "../../errors/failures.ts";
+import { codeOf } from "../../errors/failures.ts";
 import { createListFailures } from "../../errors/item-failures.ts";
 import { count, formatBytes } from "../../output/text.ts";
 import type { Session } from "../../session.ts";
 import { compileFilter, type ContentFilter } from "./filter.ts";
 import { pathOf } from "../content-path.ts";
+import { createRefusals } from "../run-many.ts";
 import { columnsOf, createLongListing, jsonOf, type ListedBlob } from "./text.ts";
-
-/** Consecutive store failures that end the run: the number of blobs scanned concurrently. */
-const FAILURES_MAX = 16;
 
 export interface ListingOptions extends ContentFilter {
   /** Whether to print other blobs, too, which otherwise are only counted. */
@@ -29,7 +27,7 @@ export async function listContents(
   const failures = createListFailures(session, "blob", "address");
   const sum = { opened: 0, bytes: 0, closed: 0, child: 0, filtered: 0 };
   const lines = createSortedLines(session);
-  let refusals = 0;
+  const refusals = createRefusals("blob");
   using meter = session.progress.start({ command: "ls", noun: "blob" });
   try {
     for await (const blob of opened.scan({ signal })) {
@@ -39,18 +37,17 @@ export async function listContents(
         // Removed since it was listed.
         if (code === "not-found") continue;
         await failures.add(blob.address, blob.error);
-        refusals = EXIT_CODES[code] === EXIT_CODES.unavailable ? refusals + 1 : 0;
-        if (refusals < FAILURES_MAX) continue;
-        throw new Failure(code, `stopped: the store failed ${refusals} blobs in a row`);
+        refusals.add(code);
+        continue;
       }
-      refusals = 0;
+      refusals.add(undefined);
       const isListed = (all || blob.kind === "opened") && matches?.(blob) !== false;
       if (blob.kind === "opened" && !isListed) sum.filtered += 1;
       else sum[blob.kind] += 1;
       if (!isListed) continue;
       if (blob.kind === "opened") sum.bytes += blob.stat.size;
       if (out.json) await out.result("", jsonOf(blob));
-      else lines.add(blob);
+      else await lines.add(blob);
     }
   } finally {
     meter.finish();
@@ -62,21 +59,28 @@ export async function listContents(
   failures.throwIfAny(sum.opened + sum.filtered + sum.closed + sum.child + failures.count);
 }
 
-/** Collects lines, and prints them in the order of paths; blobs without one come last. */
+/**
+ * Collects the lines of contents, and prints them in the order of paths; contents without one come
+ * last. Prints the lines of other blobs as they arrive, because there may be many.
+ */
 function createSortedLines({ out }: Pick<Session, "out">): {
-  add(blob: ListedBlob): void;
+  add(blob: ListedBlob): Promise<void>;
   print(): Promise<void>;
 } {
   const entries: { readonly key: string; readonly columns: ReturnType<typeof columnsOf> }[] = [];
+  const listing = createLongListing(out.terminal);
   return {
-    add(blob) {
-      const path = blob.kind === "opened" ? pathOf(blob.stat.metadata) : undefined;
+    async add(blob) {
+      if (blob.kind !== "opened") {
+        await out.result(listing.line(columnsOf(blob)), undefined);
+        return;
+      }
+      const path = pathOf(blob.stat.metadata);
       // Metadata can be long, and a beginning is enough to sort by.
       const key = path === undefined ? `1${blob.address}` : `0${path.slice(0, KEY_MAX)}`;
       entries.push({ key, columns: columnsOf(blob) });
     },
     async print() {
-      const listing = createLongListing(out.terminal);
       const sorted = entries.toSorted((a, b) => {
         if (a.key !== b.key) return a.key < b.key ? -1 : 1;
         return a.columns.address < b.columns.address ? -1 : 1;
