@@ -68,7 +68,8 @@ function newRoot(line: string): Listed {
   const given = line.slice(0, 64);
   const error = usage(
     `${given} is the new address of content that was shared or rewrapped, and stays: pass rm the ` +
-      "old addresses, as you gave them to idk share or idk rewrap. To remove the new one, pass its " +
+      "old addresses, as you gave them to idk share or idk rewrap, and without --tree, because the " +
+      "new roots share their chunks, unless they were resealed. To remove the new one, pass its " +
       "address alone",
   );
   return { given, error };
