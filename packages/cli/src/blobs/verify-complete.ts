@@ -82,9 +82,10 @@ async function* rootsIn(
     const { address } = blob;
     if (blob.kind === "closed") onClosed();
     else if (blob.kind === "opened") yield { given: address, address };
-    // A blob that is gone was removed since it was listed.
-    else if (blob.kind === "failed" && codeOf(blob.error) !== "not-found") {
-      yield { given: address, error: blob.error };
+    else if (blob.kind === "failed") {
+      // Whether it was removed since it was listed is looked at when it is checked.
+      const isGone = codeOf(blob.error) === "not-found";
+      yield isGone ? { given: address, address } : { given: address, error: blob.error };
     }
   }
 }

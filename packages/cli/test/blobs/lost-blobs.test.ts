@@ -53,6 +53,14 @@ await describeMinio("a store that does not return what it lists", (minio, bucket
     expect(copied.code).toBe(3);
   });
 
+  test("has no complete roots that it does not return", async () => {
+    const { tree } = await stored;
+    lose(tree, gone());
+    const verified = await idk(["verify", "--complete"], at);
+    expect(verified.stdout).toStartWith(`${tree} not-found: `);
+    expect(verified.code).toBe(3);
+  });
+
   test("reports unreadable blobs, and copies everything else", async () => {
     const { tree, all, chunk } = await stored;
     lose(chunk, refusal(503, "SlowDownRead"));
@@ -85,7 +93,7 @@ await describeMinio("a store that does not return what it lists", (minio, bucket
     lose(chunk, gone(), false);
     const verified = await ok(["verify"], at);
     expect(verified.stderr).toMatch(
-      /^checked 5 blobs, .*; none failed, 1 removed during the check\n$/u,
+      /^checked 5 blobs, .*; none failed, 1 removed during the check\n/u,
     );
     const json = await ok(["verify", "--json"], at);
     const lines = json.stdout.trim().split("\n");
