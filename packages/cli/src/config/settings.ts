@@ -169,7 +169,9 @@ export const addressesOrPaths: Field<string[]> = valibotOptional(
       if (fault === undefined) return given;
       if (isAddressOrPrefix(given) || given === "") throw new Error(fault);
       if (looksLikeSecret(given)) {
-        throw new Error("looks like a secret key; if it is a stored path, write ./PATH");
+        throw new Error(
+          `${fault}. It looks like a secret key; if it is a stored path, write ./PATH`,
+        );
       }
       return given;
     }),

@@ -117,11 +117,7 @@ describe("get PATH --output-dir", () => {
     expectFailure(await get(""), 2, "ADDRESS must be 64 lowercase");
     const secret = "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY";
     const refused = await get(secret);
-    expectFailure(
-      refused,
-      2,
-      "ADDRESS looks like a secret key; if it is a stored path, write ./PATH",
-    );
+    expectFailure(refused, 2, "It looks like a secret key; if it is a stored path, write ./PATH");
     expect(refused.stderr).not.toContain("MDENG");
     expect((await get(`./${secret}`)).code).toBe(3);
     expectFailure(await get("deadbeef"), 2, "ADDRESS deadbeef is too short");

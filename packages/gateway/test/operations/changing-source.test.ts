@@ -74,7 +74,7 @@ async function upload(): Promise<void> {
   const id = elementOf(text, "UploadId");
   const part = `/main/source?partNumber=1&uploadId=${id}`;
   const { etag } = (await running().send("PUT", part, { body: LONG })).headers;
-  const listed = `<Part><PartNumber>1</PartNumber><ETag>${etag}</ETag></Part>`;
+  const listed = `<Part><PartNumber>1</PartNumber><ETag>${String(etag)}</ETag></Part>`;
   const body = `<CompleteMultipartUpload>${listed}</CompleteMultipartUpload>`;
   expect((await running().send("POST", `/main/source?uploadId=${id}`, { body })).status).toBe(200);
 }

@@ -119,7 +119,7 @@ test("a chunked response is not read on and on because it announces a short leng
   const access = { accessKeyId: "access-key", secretAccessKey: "secret-key" };
   const timeouts = { firstByte: 3000, stall: 3000 };
   try {
-    const backend = on({ name: "bucket", server: { endpoint, ...access } as never }, { timeouts });
+    const backend = on({ name: "bucket", server: { endpoint, ...access } }, { timeouts });
     await rejects(backend.get(NAME, new Uint8Array(100)), "limit", "longer than 100 bytes");
     expect(sent).toBeLessThan(64 * MiB);
   } finally {
