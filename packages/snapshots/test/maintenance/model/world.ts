@@ -41,6 +41,8 @@ interface Committed extends Made {
   readonly at: number;
   /** Whether the host takes it as its newest snapshot. */
   isGood: boolean;
+  /** Whether its marker was deleted when it could be. */
+  isGone: boolean;
 }
 
 /**
@@ -114,7 +116,7 @@ export function world(
     if (made === undefined || committed.has(name)) return;
     const isGood = (await storedAtOf(name)) <= made.deadline;
     if (!isGood) failed = true;
-    const head: Committed = { ...made, at: self.now, isGood };
+    const head: Committed = { ...made, at: self.now, isGood, isGone: false };
     committed.set(name, head);
     if (isGood) require(head);
   };
@@ -133,7 +135,9 @@ export function world(
   };
 
   /** Whether a head may lose what it needs: all that makes it superfluous is a grace period old. */
-  const mayLose = ({ marker, kind }: Committed): boolean => {
+  const mayLose = ({ marker, kind, isGone }: Committed): boolean => {
+    // An owner whose listing saw it, but not what had forgotten it, may have forgotten it again since.
+    if (isGone) return true;
     // Two times of the store, the head's and the prune's, are each wrong by an eighth at most.
     const since = self.now - grace + grace / 4;
     const { chain } = marker;
@@ -159,7 +163,7 @@ export function world(
       const needed = [marker.address, ...(await neededBy(inner, head).catch(() => []))];
       const { kind } = head;
       const made = { marker, kind, name: head.name, needed, deadline: Infinity };
-      committed.set(name, { ...made, at: self.now, isGood: false });
+      committed.set(name, { ...made, at: self.now, isGood: false, isGone: false });
       return;
     }
     if (head.kind === "repo") {
@@ -213,9 +217,11 @@ export function world(
     },
     deleteMarker: (erase) => async (name, options) => {
       const head = committed.get(name);
-      if (head?.isGood && !mayLose(head)) throw new Lost(`the marker ${name} was deleted`);
+      const may = head === undefined || mayLose(head);
+      if (head?.isGood && !may) throw new Lost(`the marker ${name} was deleted`);
       await erase(name, options);
       marked.delete(name);
+      if (head !== undefined) head.isGone = may;
     },
   });
 
