@@ -65,20 +65,11 @@ function* redactNamed(line: string, isWhole: boolean, rules: RuleSet): Work<stri
 /** What `hashedText` makes. */
 const HASHED = /^hash:[0-9a-f]{32}$/u;
 
-/** Characters at the end of a line where its value would be. */
-const TAIL = 20;
-
-/** What ends a line whose value is on the next, also with what begins a block in YAML. */
-const VALUE_BELOW = /[:=][ \t]{0,12}(?:[|>][+-]?[1-9]?[+-]?)?$/u;
-
 /** The rule for the name that ends a line, or `NOT_COVERED`. */
 function nameAtEnd(line: string, rules: RuleSet): number {
   const end = line.trimEnd();
-  // Few lines end like this.
-  if (!":=|>+-123456789".includes(end.at(-1) ?? " ")) return NOT_COVERED;
-  const tail = Math.max(0, end.length - TAIL);
-  const mark = end.slice(tail).search(VALUE_BELOW);
-  return mark === -1 ? NOT_COVERED : rules.parameter(nameBefore(end, tail + mark));
+  if (!end.endsWith(":") && !end.endsWith("=")) return NOT_COVERED;
+  return rules.parameter(nameBefore(end, end.length - 1));
 }
 
 /** After a colon, what YAML has on the line of a name whose value is below: see `nameOfNextLine`. */
