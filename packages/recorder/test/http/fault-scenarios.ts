@@ -54,7 +54,7 @@ async function postByHttp2(port: number, body: string): Promise<string> {
   }
 }
 
-/** What goes wrong, or is unusual, in the application or around it; run on Bun and on Node. */
+/** Faults and unusual behaviour of the application and of what it talks to, on Bun and on Node. */
 export const faultScenarios: readonly Scenario[] = [
   ...Object.entries(mocks).map(([name, [mock, status]]) => ({
     name: `fetch: a function that answers ${name}`,
