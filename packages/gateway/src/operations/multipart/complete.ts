@@ -13,7 +13,7 @@ import type { Answer } from "../../http/connection/outgoing.ts";
 import { type CompletePart, parseCompleteUpload, LONG_XML_MAX } from "../../xml/bodies.ts";
 import { keyText, xml } from "../../xml/write.ts";
 import { xmlAnswer } from "../answers.ts";
-import { readAll } from "../bodies.ts";
+import { readAndHold } from "../bodies.ts";
 import { checksumsAndTypeXml } from "../checksums.ts";
 import { writeCondition } from "../conditions.ts";
 import type { Operation, Request } from "../operation.ts";
@@ -30,22 +30,34 @@ async function completeUpload(request: Request): Promise<Answer> {
   const condition = writeCondition(headers);
   const bucket = await request.bucket();
   checkHeaders(headers);
-  const body = await readAll(request, { maxLength: LONG_XML_MAX, hasObjectChecksum: true });
+  const { body, share } = await readAndHold(request, {
+    maxLength: LONG_XML_MAX,
+    hasObjectChecksum: true,
+  });
+  // Until nothing of the body is held: completing may take long.
+  const checked = await checkedUpload(request, bucket.id, body).finally(() => share?.release());
+  if ("earlier" in checked) return answer(request, checked.earlier.object, {});
+  return slowAnswer(
+    objects
+      .completeUpload({ bucket, ...checked, condition, signal })
+      .then((completion) => answer(request, completion, checked.upload.headers)),
+    request,
+  );
+}
+
+/** The upload that a request completes, after all checks; or the object, if it was completed earlier. */
+async function checkedUpload(request: Request, bucket: number, body: Uint8Array) {
+  const { headers } = request;
   const listed = parseCompleteUpload(body);
-  const earlier = await findEarlier(request, bucket.id);
-  if (earlier !== undefined) return answer(request, earlier.object, {});
+  const earlier = await findEarlier(request, bucket);
+  if (earlier !== undefined) return { earlier };
   const upload = await findUpload(request);
   const parts = await findParts(request, upload, listed);
   checkSize(headers.get("x-amz-mp-object-size"), parts);
   const checksums = await checksumsOf(upload, parts);
   checkChecksum(headers, upload, checksums);
   const etag = multipartEtag(parts.map((part) => Buffer.from(part.etag, "hex")));
-  return slowAnswer(
-    objects
-      .completeUpload({ bucket, upload, parts, etag, checksums, condition, signal })
-      .then((completion) => answer(request, completion, upload.headers)),
-    request,
-  );
+  return { upload, parts, etag, checksums };
 }
 
 /** A client that did not hear of the outcome asks again. */
