@@ -1,12 +1,13 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type Address, generateIdentity } from "@idk/storage";
+import { generateIdentity } from "@idk/storage";
 import { memory } from "@idk/storage/memory";
 import { openCatalog } from "../../src/catalog/open-catalog.ts";
 import { parseCredentials } from "../../src/credentials/credentials.ts";
 import { createGateway } from "../../src/gateway.ts";
 import { createObjects } from "../../src/objects/create-objects.ts";
+import { bytes, fill } from "../catalog/behaviour/fixture.ts";
 
 /*
  * A process with a gateway and a bucket `long`, a page of which is five megabytes of XML. Sends its URL, and
@@ -24,26 +25,10 @@ const objects = await createObjects({
   background: false,
 });
 const { bucket } = await objects.createBucket({ name: "long", owner: "", region: "", time: 0 });
-await catalog.importRows(
-  Array.from({ length: 1000 }, (_, index) => ({
-    type: "object" as const,
-    object: {
-      bucket: bucket.id,
-      key: new TextEncoder().encode(`${index}`.padStart(4, "0") + "&".repeat(1020)),
-      seq: 1_000_000_000 + index,
-      kind: "inline" as const,
-      root: index.toString(16).padStart(64, "0") as Address,
-      size: 1,
-      etag: "0".repeat(32),
-      time: 0,
-      checksums: {},
-      headers: {},
-      tags: [],
-      parts: 0,
-    },
-    contents: [],
-    parts: [],
-  })),
+await fill(
+  catalog,
+  bucket,
+  Array.from({ length: 1000 }, (_, index) => bytes(`${index}`.padStart(4, "0") + "&".repeat(1020))),
 );
 const credentials = parseCredentials(process.env["CREDENTIALS"] ?? "");
 const gateway = await createGateway({

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { openCatalog } from "@idk/gateway";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
+import { bytes, fill } from "../../../../packages/gateway/test/catalog/behaviour/fixture.ts";
 import { elements, encodeValue, md5 } from "../s3-requests.ts";
 import { type Attacked, attackedGateway, BUCKET } from "./attacked.ts";
 
@@ -116,32 +117,11 @@ test("listings that are made to be slow are not, and delay nobody", async () => 
       ? // All of them have one prefix, and with a delimiter far behind each its own.
         `one/${`${index}`.padStart(8, "0")}${"x".repeat(200)}|`
       : `many/${`${index % 5000}`.padStart(8, "0")}/${index}`;
-  for (let start = 0; start < KEYS; start += 500) {
-    await catalog.importRows(
-      Array.from({ length: 500 }, (_, offset) => {
-        const index = start + offset;
-        return {
-          type: "object" as const,
-          object: {
-            bucket: bucket.id,
-            key: new TextEncoder().encode(keyOf(index)),
-            seq: 1_000_000_000 + index,
-            kind: "inline" as const,
-            root: index.toString(16).padStart(64, "0") as never,
-            size: 1,
-            etag: "0".repeat(32),
-            time: 0,
-            checksums: {},
-            headers: {},
-            tags: [],
-            parts: 0,
-          },
-          contents: [],
-          parts: [],
-        };
-      }),
-    );
-  }
+  await fill(
+    catalog,
+    bucket,
+    Array.from({ length: KEYS }, (_, index) => bytes(keyOf(index))),
+  );
   await catalog.close();
 
   const queries = [

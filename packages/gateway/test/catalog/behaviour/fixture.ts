@@ -1,7 +1,13 @@
 import { createHash } from "node:crypto";
 import type { Address } from "@idk/storage";
 import type { Catalog, ListOptions, Page, Put } from "../../../src/catalog/catalog.ts";
-import type { Bucket, ContentRoot, ObjectRecord, Part } from "../../../src/catalog/records.ts";
+import type {
+  Bucket,
+  ContentRoot,
+  ExportedRow,
+  ObjectRecord,
+  Part,
+} from "../../../src/catalog/records.ts";
 
 /** An empty catalog for one test. */
 export interface Fixture {
@@ -100,6 +106,22 @@ export function putOf(
   more: Partial<Put> = {},
 ): Put {
   return { bucket: bucket.id, key: bytes(key), object, contents: [], now: NOW, ...more };
+}
+
+/** Adds many objects without content to a catalog, faster than puts would. */
+export async function fill(
+  catalog: Catalog,
+  bucket: Bucket,
+  keys: readonly Uint8Array[],
+): Promise<void> {
+  for (let at = 0; at < keys.length; at += 1000) {
+    const first = await catalog.nextSeq();
+    const rows = keys.slice(at, at + 1000).map((key, i): ExportedRow => {
+      const object = { ...inline(first + i + 1), bucket: bucket.id, key, parts: 0 };
+      return { type: "object", object, contents: [], parts: [] };
+    });
+    await catalog.importRows(rows);
+  }
 }
 
 /** Puts an object with content roots. */

@@ -1,24 +1,6 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import type { Catalog } from "../../../src/catalog/catalog.ts";
-import type { Bucket, ExportedRow } from "../../../src/catalog/records.ts";
-import { bytes, inline, listAll, text, using, type OpenFixture } from "./fixture.ts";
-
-/** Puts many small objects, fast. */
-export async function fill(
-  catalog: Catalog,
-  bucket: Bucket,
-  keys: readonly Uint8Array[],
-): Promise<void> {
-  for (let at = 0; at < keys.length; at += 1000) {
-    const first = await catalog.nextSeq();
-    const rows = keys.slice(at, at + 1000).map((key, i): ExportedRow => {
-      const object = { ...inline(first + i + 1), bucket: bucket.id, key, parts: 0 };
-      return { type: "object", object, contents: [], parts: [] };
-    });
-    await catalog.importRows(rows);
-  }
-}
+import { bytes, fill, listAll, text, using, type OpenFixture } from "./fixture.ts";
 
 /** What a listing is, by its definition. */
 function expected(keys: string[], prefix: string, delimiter: string | undefined, after: string) {

@@ -4,6 +4,7 @@ import type { ExportedRow } from "../../../src/catalog/records.ts";
 import {
   address,
   bytes,
+  fill,
   garbage,
   inline,
   makeBucket,
@@ -16,7 +17,6 @@ import {
   type OpenFixture,
   failureOf,
 } from "./fixture.ts";
-import { fill } from "./listing.ts";
 import { begin } from "./uploads.ts";
 
 async function exported(catalog: Catalog): Promise<ExportedRow[]> {
