@@ -34,24 +34,9 @@ export interface Candidates {
 export async function createCandidates(parent: string = tmpdir()): Promise<Candidates> {
   const folder = await mkdtemp(join(parent, "idk-rebuild-"));
   const remove = async (): Promise<void> => rm(folder, { recursive: true, force: true });
-  const database = new Database(join(folder, "candidates"), { create: true });
+  let database: Database;
   try {
-    database.run(
-      "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA cache_size = -32768;",
-    );
-    // One transaction: nothing of it outlives the process.
-    database.run(`BEGIN;
-    CREATE TABLE buried (name BLOB PRIMARY KEY, seq INTEGER NOT NULL) WITHOUT ROWID;
-    CREATE TABLE voids (seq INTEGER PRIMARY KEY);
-    CREATE TABLE best (
-      name BLOB PRIMARY KEY,
-      seq INTEGER NOT NULL,
-      root TEXT NOT NULL,
-      is_whole INTEGER NOT NULL,
-      is_taken INTEGER NOT NULL,
-      highest_seq INTEGER NOT NULL,
-      highest_root TEXT NOT NULL
-    ) WITHOUT ROWID;`);
+    database = openDatabase(join(folder, "candidates"));
   } finally {
     // So that nothing is left of it if the process is killed; Windows cannot do that while it is open.
     await remove().catch(() => {});
@@ -100,6 +85,32 @@ export async function createCandidates(parent: string = tmpdir()): Promise<Candi
       await remove();
     },
   };
+}
+
+function openDatabase(path: string): Database {
+  const database = new Database(path, { create: true });
+  try {
+    database.run(
+      "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA cache_size = -32768;",
+    );
+    // One transaction: nothing of it outlives the process.
+    database.run(`BEGIN;
+    CREATE TABLE buried (name BLOB PRIMARY KEY, seq INTEGER NOT NULL) WITHOUT ROWID;
+    CREATE TABLE voids (seq INTEGER PRIMARY KEY);
+    CREATE TABLE best (
+      name BLOB PRIMARY KEY,
+      seq INTEGER NOT NULL,
+      root TEXT NOT NULL,
+      is_whole INTEGER NOT NULL,
+      is_taken INTEGER NOT NULL,
+      highest_seq INTEGER NOT NULL,
+      highest_root TEXT NOT NULL
+    ) WITHOUT ROWID;`);
+  } catch (error) {
+    database.close();
+    throw error;
+  }
+  return database;
 }
 
 function nameOf(bucket: Seq, key: Key): Uint8Array {

@@ -1,4 +1,5 @@
-import { expect, test } from "bun:test";
+import { Database } from "bun:sqlite";
+import { expect, spyOn, test } from "bun:test";
 import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -41,6 +42,24 @@ test("candidates are in no folder", async () => {
     expect(candidates.broken(1)).toEqual({ count: 0, roots: [] });
     await candidates.close();
   } finally {
+    await rm(folder, { recursive: true });
+  }
+});
+
+test("candidates that cannot be kept leave no file, neither open nor in a folder", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "idk-spool-"));
+  const run = spyOn(Database.prototype, "run").mockImplementation(() => {
+    throw new Error("the disk is full");
+  });
+  const close = spyOn(Database.prototype, "close");
+  try {
+    const outcome = await createCandidates(folder).catch(String);
+    expect(outcome).toBe("Error: the disk is full");
+    expect(close).toHaveBeenCalledTimes(1);
+    expect(await readdir(folder)).toEqual([]);
+  } finally {
+    run.mockRestore();
+    close.mockRestore();
     await rm(folder, { recursive: true });
   }
 });
