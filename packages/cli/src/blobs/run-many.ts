@@ -9,6 +9,9 @@ import { type AddressSource, type Listed, readAddresses } from "./address-list.t
 /** Consecutive store failures that end the run, as with put. */
 const REFUSALS_MAX = 16;
 
+/** Roots rewritten concurrently; each may take 4 MiB of memory. */
+export const ROOTS_AT_ONCE = 8;
+
 /** Counts store failures in a row. */
 export interface Refusals {
   /** Counts a failure, or with undefined a success. @throws Failure if the store failed too often */

@@ -128,5 +128,5 @@ export function addContentCommands(program: CommanderCommand, actionOf: ActionOf
     .addOption(workersOption())
     .option("--resume", `with --reseal: continue an interrupted run (default: ${OVER})`)
     .option("--no-resume", "start from the beginning and keep no journal")
-    .action(actionOf(async () => (await import("../commands/share.ts")).rewrap));
+    .action(actionOf(async () => (await import("../commands/rewrap.ts")).rewrap));
 }

@@ -1,35 +1,24 @@
-import type { Address, Store } from "@idk/storage";
+import type { Address } from "@idk/storage";
 import { resolveAddress } from "../blobs/address.ts";
-import { type AddressSource, onlyAddress } from "../blobs/address-list.ts";
-import { removeOldTree, removeTree } from "../blobs/remove-tree.ts";
-import { resealContent, type ResealSettings } from "../blobs/reseal.ts";
-import { forEachAddress, runMany } from "../blobs/run-many.ts";
+import { onlyAddress } from "../blobs/address-list.ts";
+import { forEachAddress, ROOTS_AT_ONCE } from "../blobs/run-many.ts";
 import { type Command, command } from "../command.ts";
 import {
   addresses,
-  choice,
-  flag,
-  folders,
   identitySources,
-  maxSize,
   optional,
   overrides,
   passphrase,
   path,
   paths,
-  recipients,
   store,
   texts,
-  workers,
 } from "../config/settings.ts";
 import { reportOverrides } from "../config/overrides.ts";
 import { usage } from "../errors/failures.ts";
 import { loadIdentities } from "../keys/identities.ts";
 import { loadRecipients, type RecipientSource } from "../keys/recipients.ts";
-import { openTerminal } from "../keys/terminal.ts";
 import { count } from "../output/text.ts";
-import type { Meter } from "../progress/meter.ts";
-import type { Session } from "../session.ts";
 import { openStore } from "../stores/open-store.ts";
 
 /**
@@ -132,9 +121,6 @@ export const share: Command = command(
   },
 );
 
-/** Roots rewritten concurrently; each may take 4 MiB of memory. */
-const ROOTS_AT_ONCE = 8;
-
 function shareJson(
   address: Address,
   previous: Address,
@@ -142,194 +128,4 @@ function shareJson(
   previousRecipients: number,
 ): object {
   return { address, previous, recipients, previousRecipients };
-}
-
-export const rewrap: Command = command(
-  {
-    address: addresses,
-    fromFile: optional(path),
-    store,
-    recipients,
-    identity: identitySources,
-    passphrase,
-    overrides,
-    reseal: flag,
-    maxSize,
-    deleteOld: flag,
-    yes: flag,
-    resume: choice,
-    workers,
-    folders,
-  },
-  async (settings, session) => {
-    const only = onlyAddress(settings);
-    checkReseal(settings, session);
-    const to = await loadRecipients(settings.recipients);
-    const identities = await loadIdentities(settings, session);
-    const used = await reportOverrides(settings.overrides, to, session);
-    await using opened = await openStore(settings.store, session, {
-      identities,
-      workers: settings.workers,
-    });
-    if (only === undefined) {
-      await rewrapMany(opened, to, settings, used, session);
-      return;
-    }
-    const { out, signal } = session;
-    const previous = await resolveAddress(opened, only, signal);
-    if (settings.reseal) {
-      await resealContent(opened, previous, to, settings, used, session);
-      if (settings.deleteOld) await deleteOld(opened, previous, settings, session);
-    } else {
-      const rewrapped = await opened.rewrap(previous, to, { signal });
-      await out.result(rewrapped, { address: rewrapped, previous, ...used });
-      await out.flush();
-    }
-    await noteOld(previous, settings, session);
-  },
-);
-
-/**
- * Content is resealed one after the other: each takes the memory of a get and a put. Old trees may
- * share chunks, so they are deleted when all content has been resealed.
- */
-async function rewrapMany(
-  opened: Store,
-  to: readonly string[],
-  settings: AddressSource & ResealFlags & ResealSettings,
-  used: object,
-  session: Session,
-): Promise<void> {
-  const { out } = session;
-  const { reseal } = settings;
-  const old: Address[] = [];
-  let deleting = false;
-  let deleted = 0;
-  await forEachAddress(
-    settings,
-    opened,
-    {
-      command: "rewrap",
-      concurrency: reseal ? 1 : ROOTS_AT_ONCE,
-      summary: (done) => `${reseal ? "resealed" : "rewrapped"} ${count(done, "address")}`,
-      async work(previous, stop, meter) {
-        if (reseal) {
-          await resealContent(opened, previous, to, settings, used, session, meter);
-          old.push(previous);
-          return;
-        }
-        const address = await opened.rewrap(previous, to, { signal: stop });
-        await out.result(`${address}  ${previous}`, { ok: true, address, previous, ...used });
-        await out.flush();
-      },
-      async finish(failures, meter) {
-        if (!settings.deleteOld || failures.count > 0) return;
-        deleting = true;
-        await runMany(
-          old,
-          async (previous) => {
-            await deleteOld(opened, previous, settings, session, meter);
-            deleted += 1;
-          },
-          { concurrency: 1, failures, nameOf: String, onDone() {}, stopIfRefused: true },
-          session,
-        );
-      },
-      left() {
-        if (!settings.deleteOld) return undefined;
-        return deleting
-          ? `${deleted} of ${count(old.length, "old tree")} deleted`
-          : "the others are left to do, and no old tree was deleted";
-      },
-      async notes() {
-        if (!settings.deleteOld || (deleting && deleted === old.length)) {
-          await noteOld(undefined, settings, session);
-        } else if (!out.json) {
-          await out.note(
-            deleting
-              ? `idk: note: ${deleted} of ${count(old.length, "old tree")} deleted completely`
-              : NONE_DELETED,
-          );
-        }
-      },
-    },
-    session,
-  );
-}
-
-const NONE_DELETED =
-  "idk: note: no old tree was deleted: old trees may share chunks, so they are deleted only if all " +
-  "content has been resealed";
-
-async function deleteOld(
-  opened: Store,
-  previous: Address,
-  { yes }: ResealFlags,
-  session: Session,
-  meter?: Meter,
-): Promise<void> {
-  const effect = "; other roots that share its chunks lose their content";
-  const askAbove = yes ? Infinity : 0;
-  const details = meter && { ok: true };
-  const removal = { force: false, askAbove, effect, printAddress: true, meter, details };
-  await (meter === undefined ? removeTree : removeOldTree)(opened, previous, removal, session);
-}
-
-/**
- * Notes what the recipients of the old root can still read.
- *
- * @param only undefined if there are several
- */
-async function noteOld(
-  only: Address | undefined,
-  { reseal, deleteOld: deleted }: ResealFlags,
-  { out }: Session,
-): Promise<void> {
-  if (!reseal) {
-    await out.note(
-      `idk: note: recipients of ${only ?? "the old roots"} can keep reading what they could read, even ` +
-        `after \`idk rm\`, if they kept a copy of ${only === undefined ? "them" : "it"}; new content is ` +
-        "closed to them. To store this content under new keys, add --reseal",
-    );
-    return;
-  }
-  if (out.json) return;
-  if (deleted) {
-    await out.note(
-      `idk: note: ${only === undefined ? "their" : "its"} recipients keep only what they copied`,
-    );
-    return;
-  }
-  await out.note(
-    only === undefined
-      ? "idk: note: the old trees stay, and their recipients can read them. Delete each of which no " +
-          "other root shares the chunks with `idk rm --tree`: pass it addresses that you gave here, " +
-          "not this output"
-      : `idk: note: the tree of ${only} stays, and its recipients can read it. If no other root ` +
-          `shares its chunks, delete it with \`idk rm --tree ${only}\``,
-  );
-}
-
-interface ResealFlags {
-  readonly reseal: boolean;
-  readonly maxSize: number | undefined;
-  readonly deleteOld: boolean;
-  readonly yes: boolean;
-  readonly resume: boolean | undefined;
-}
-
-/** Fails before anything is stored if the old tree could not be deleted afterwards. */
-function checkReseal(
-  { reseal, maxSize, deleteOld, yes, resume }: ResealFlags,
-  { signal }: Pick<Session, "signal">,
-): void {
-  if (deleteOld && !reseal) {
-    throw usage("--delete-old needs --reseal: without it, both roots share the chunks");
-  }
-  if (yes && !deleteOld) throw usage("--yes applies to --delete-old");
-  if (maxSize !== undefined && !reseal) throw usage("--max-size applies to --reseal");
-  if (resume === true && !reseal) throw usage("--resume applies to --reseal");
-  if (deleteOld && !yes && openTerminal(signal) === undefined) {
-    throw usage("--delete-old asks before it deletes, and there is no terminal: pass --yes");
-  }
 }
