@@ -1,5 +1,5 @@
 import type { ScannedBlob, Store, VerifyReport } from "@idk/storage";
-import { codeOf } from "../errors/failures.ts";
+import { codeOf, Failure } from "../errors/failures.ts";
 import { createBlobFailures } from "../errors/item-failures.ts";
 import { count, formatBytes } from "../output/text.ts";
 import type { Session } from "../session.ts";
@@ -15,6 +15,7 @@ const AT_ONCE = 4;
  *
  * @param targets the roots; undefined for all that the identities open
  * @param hasSnapshots whether the store also has snapshots, which are not checked here
+ * @throws Failure of the worst failure; `no-match` if there are roots and the identities open none
  */
 export async function verifyComplete(
   opened: Pick<Store, "list" | "scan" | "verify">,
@@ -71,6 +72,12 @@ export async function verifyComplete(
   const snapshots = hasSnapshots ? "; `idk check` checks snapshots" : "";
   await out.note(`${result}; ${failures.count || "none"} failed${gone}${others}${snapshots}`);
   failures.throwIfAny(sum.roots + failures.count);
+  if (checked === 0 && closed > 0) {
+    throw new Failure(
+      "no-match",
+      `no identity opens a root of this store: name another one with -i`,
+    );
+  }
 }
 
 /** The roots that open, and the blobs that cannot be read. */

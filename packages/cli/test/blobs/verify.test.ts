@@ -225,11 +225,17 @@ describe("--complete", () => {
   });
 
   test("names the roots that no identity opens, and needs one", async () => {
-    await ok(["keygen", "-o", "stranger.key"]);
-    const other = await ok(["verify", "--complete", "-i", "stranger.key"]);
+    const stranger = (await ok(["keygen", "-o", "stranger.key"])).stdout.trim();
+    const other = await idk(["verify", "--complete", "-i", "stranger.key"]);
     expect(other.stderr).toBe(
-      "no root opened: nothing was checked; none failed; 2 roots for other recipients not checked\n",
+      "no root opened: nothing was checked; none failed; 2 roots for other recipients not checked\n" +
+        "idk: no identity opens a root of this store: name another one with -i\n",
     );
+    expect(other.code).toBe(4);
+    // Those of others are no failure beside own ones.
+    await ok(["share", good, "-r", stranger]);
+    const one = await ok(["verify", "--complete", "-i", "stranger.key"]);
+    expect(one.stderr).toEndWith("none failed; 2 roots for other recipients not checked\n");
     const env = { IDK_IDENTITY: "" };
     expectFailure(await idk(["verify", "--complete"], { env }), 2, "no identity");
     for (const flag of ["--deep", "--server-checksums"]) {
