@@ -1,9 +1,11 @@
 import type { Address, DeleteReport, SkippedBlob, Store } from "@idk/storage";
-import { codeOf, Failure, usage } from "../errors/failures.ts";
+import { Failure, usage } from "../errors/failures.ts";
+import type { ItemFailures } from "../errors/item-failures.ts";
 import { openTerminal } from "../keys/terminal.ts";
 import { count } from "../output/text.ts";
 import type { Meter } from "../progress/meter.ts";
 import type { Session } from "../session.ts";
+import { runMany } from "./run-many.ts";
 
 export interface TreeRemoval {
   /** Remove chunks despite a dedup secret. */
@@ -16,6 +18,8 @@ export interface TreeRemoval {
   readonly printAddress: boolean;
   /** The progress of several removals, of which this is one. */
   readonly meter?: Meter | undefined;
+  /** Collects the nodes in place of removing them, for `removeNodes`: other trees may share them. */
+  readonly keptNodes?: Set<Address> | undefined;
   /** Added to the result in JSON. */
   readonly details?: object | undefined;
 }
@@ -48,34 +52,22 @@ export async function removeTree(
   );
 }
 
-/**
- * Removes the tree of content that was stored again under new keys. A tree whose nodes were removed
- * with another old tree cannot be walked: then only its root is removed.
- */
-export async function removeOldTree(
-  opened: Pick<Store, "delete" | "deleteTree">,
-  address: Address,
-  removal: TreeRemoval,
+/** Removes the nodes of trees that were removed: after the last of them, because trees may share nodes. */
+export async function removeNodes(
+  opened: Pick<Store, "delete">,
+  nodes: ReadonlySet<Address>,
+  failures: ItemFailures,
   session: Session,
 ): Promise<void> {
-  const { out, signal } = session;
-  try {
-    await removeTree(opened, address, removal, session);
-  } catch (error) {
-    if (codeOf(error) !== "not-found") throw error;
-    await opened.delete(address, { signal });
-    await out.note(
-      `removed only the root ${address}: another old tree had chunks of it; those that only this root ` +
-        "had stay",
-    );
-    await out.report({ ...removal.details, address, blobs: 1, removed: true });
-  }
+  const remove = async (node: Address, signal: AbortSignal) => opened.delete(node, { signal });
+  const options = { concurrency: 8, nameOf: String, onDone() {}, stopIfRefused: true };
+  await runMany(nodes, remove, { ...options, failures }, session);
 }
 
 async function deleteTree(
   opened: Pick<Store, "deleteTree">,
   address: string,
-  { force, askAbove, effect = "", meter }: TreeRemoval,
+  { force, askAbove, effect = "", meter, keptNodes }: TreeRemoval,
   session: Session,
 ): Promise<DeleteReport> {
   const { out, progress, signal } = session;
@@ -87,6 +79,7 @@ async function deleteTree(
     return await opened.deleteTree(address, {
       force,
       signal,
+      keptNodes,
       confirm: async ({ blobs }) => {
         if (blobs > askAbove) {
           await confirmed(`the tree ${address} has ${count(blobs, "blob")}${effect}`, session);

@@ -138,11 +138,11 @@ export interface AddressTask {
   readonly summary: (addresses: number) => string;
   /** Works on an address and prints the result. */
   readonly work: (address: Address, signal: AbortSignal, meter: Meter) => Promise<void>;
-  /** Works on all addresses together, after each, and reports failures there. */
+  /** Works on all of them together, after each. */
   readonly finish?: (failures: ItemFailures, meter: Meter) => Promise<void>;
   /** What is not done if the run ends early; by default, that the others are left to do. */
   readonly left?: () => string | undefined;
-  /** Prints notes after the summary. */
+  /** Prints notes after the summary, or throws what did not succeed of `finish`. */
   readonly notes?: () => Promise<void>;
 }
 
@@ -171,8 +171,8 @@ export async function forEachAddress(
       { concurrency, failures, onDone: () => meter.itemDone(), stopIfRefused: true },
       session,
     );
-    all = done + failures.count;
     await finish?.(failures, meter);
+    all = done + failures.count;
   } catch (error) {
     meter.finish();
     await out.flush();

@@ -1,7 +1,7 @@
 import type { Address, Store } from "@idk/storage";
 import { resolveAddress } from "../blobs/address.ts";
 import { type AddressSource, onlyAddress } from "../blobs/address-list.ts";
-import { removeOldTree, removeTree } from "../blobs/remove-tree.ts";
+import { removeNodes, removeTree } from "../blobs/remove-tree.ts";
 import { resealContent, type ResealSettings } from "../blobs/reseal.ts";
 import { forEachAddress, ROOTS_AT_ONCE, runMany } from "../blobs/run-many.ts";
 import { type Command, command } from "../command.ts";
@@ -22,6 +22,7 @@ import {
 } from "../config/settings.ts";
 import { reportOverrides } from "../config/overrides.ts";
 import { usage } from "../errors/failures.ts";
+import { createListFailures } from "../errors/item-failures.ts";
 import { loadIdentities } from "../keys/identities.ts";
 import { loadRecipients } from "../keys/recipients.ts";
 import { openTerminal } from "../keys/terminal.ts";
@@ -79,7 +80,7 @@ export const rewrap: Command = command(
  * Content is resealed one after the other: each takes the memory of a get and a put. Old trees may
  * share chunks, so they are deleted when all content has been resealed.
  */
-async function rewrapMany(
+export async function rewrapMany(
   opened: Store,
   to: readonly string[],
   settings: AddressSource & ResealFlags & ResealSettings,
@@ -89,6 +90,8 @@ async function rewrapMany(
   const { out } = session;
   const { reseal } = settings;
   const old: Address[] = [];
+  const keptNodes = new Set<Address>();
+  const deletions = createListFailures(session, "deletion", "address");
   let deleting = false;
   let deleted = 0;
   await forEachAddress(
@@ -111,15 +114,13 @@ async function rewrapMany(
       async finish(failures, meter) {
         if (!settings.deleteOld || failures.count > 0) return;
         deleting = true;
-        await runMany(
-          old,
-          async (previous) => {
-            await deleteOld(opened, previous, settings, session, meter);
-            deleted += 1;
-          },
-          { concurrency: 1, failures, nameOf: String, onDone() {}, stopIfRefused: true },
-          session,
-        );
+        const remove = async (previous: Address): Promise<void> => {
+          await deleteOld(opened, previous, settings, session, { meter, keptNodes });
+          deleted += 1;
+        };
+        const options = { concurrency: 1, nameOf: String, onDone() {}, stopIfRefused: true };
+        await runMany(old, remove, { ...options, failures: deletions }, session);
+        await removeNodes(opened, keptNodes, deletions, session);
       },
       left() {
         if (!settings.deleteOld) return undefined;
@@ -128,7 +129,7 @@ async function rewrapMany(
           : "the others are left to do, and no old tree was deleted";
       },
       async notes() {
-        if (!settings.deleteOld || (deleting && deleted === old.length)) {
+        if (!settings.deleteOld || (deleting && deletions.count === 0)) {
           await noteOld(undefined, settings, session);
         } else if (!out.json) {
           await out.note(
@@ -137,6 +138,7 @@ async function rewrapMany(
               : NONE_DELETED,
           );
         }
+        deletions.throwIfAny(old.length + keptNodes.size);
       },
     },
     session,
@@ -152,13 +154,13 @@ async function deleteOld(
   previous: Address,
   { yes }: ResealFlags,
   session: Session,
-  meter?: Meter,
+  several?: { readonly meter: Meter; readonly keptNodes: Set<Address> },
 ): Promise<void> {
   const effect = "; other roots that share its chunks lose their content";
   const askAbove = yes ? Infinity : 0;
-  const details = meter && { ok: true };
-  const removal = { force: false, askAbove, effect, printAddress: true, meter, details };
-  await (meter === undefined ? removeTree : removeOldTree)(opened, previous, removal, session);
+  const details = several && { ok: true };
+  const removal = { force: false, askAbove, effect, printAddress: true, details, ...several };
+  await removeTree(opened, previous, removal, session);
 }
 
 /**

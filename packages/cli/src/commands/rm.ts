@@ -2,7 +2,7 @@ import type { Address } from "@idk/storage";
 import { isPrefix, resolveAddress } from "../blobs/address.ts";
 import { onlyAddress } from "../blobs/address-list.ts";
 import { chunksBelow, createLeftTally } from "../blobs/chunks-left.ts";
-import { removeTree } from "../blobs/remove-tree.ts";
+import { removeNodes, removeTree } from "../blobs/remove-tree.ts";
 import { forEachAddress } from "../blobs/run-many.ts";
 import { type Command, command } from "../command.ts";
 import {
@@ -18,7 +18,6 @@ import { Failure, usage } from "../errors/failures.ts";
 import { loadIdentities, loadUnasked } from "../keys/identities.ts";
 import { loadDedupSecret } from "../keys/key-files.ts";
 import { count } from "../output/text.ts";
-import type { Meter } from "../progress/meter.ts";
 import { openStore } from "../stores/open-store.ts";
 
 /** Larger trees need confirmation, because the writer of the root chose the number of blobs. */
@@ -49,13 +48,6 @@ export const rm: Command = command(
     const dedupSecret = await loadDedupSecret(settings.dedupSecret, session);
     await using opened = await openStore(settings.store, session, { identities, dedupSecret });
     const askAbove = yes ? Infinity : UNASKED_MAX;
-    const removeWhole = async (address: Address, printAddress: boolean, meter?: Meter) =>
-      removeTree(
-        opened,
-        address,
-        { force, askAbove, printAddress, meter, details: meter && { ok: true } },
-        session,
-      );
 
     const left = createLeftTally(session);
     const removeOne = async (address: Address, stop: AbortSignal): Promise<object> => {
@@ -75,6 +67,8 @@ export const rm: Command = command(
     };
 
     if (only === undefined) {
+      const keptNodes = new Set<Address>();
+      const removal = { force, askAbove, printAddress: true, keptNodes, details: { ok: true } };
       await forEachAddress(
         { ...settings, removes: true },
         opened,
@@ -84,9 +78,10 @@ export const rm: Command = command(
           concurrency: tree ? 1 : AT_ONCE,
           summary: (done) => `removed ${count(done, tree ? "tree" : "blob")}`,
           async work(address, stop, meter) {
-            if (tree) await removeWhole(address, true, meter);
+            if (tree) await removeTree(opened, address, { ...removal, meter }, session);
             else await out.report({ ok: true, ...(await removeOne(address, stop)) });
           },
+          finish: (failures) => removeNodes(opened, keptNodes, failures, session),
           notes: () => left.note(),
         },
         session,
@@ -96,7 +91,7 @@ export const rm: Command = command(
     const address = await resolveAddress(opened, only, signal);
     const abbreviated = isPrefix(only);
     if (tree) {
-      await removeWhole(address, abbreviated);
+      await removeTree(opened, address, { force, askAbove, printAddress: abbreviated }, session);
       return;
     }
     const removed = await removeOne(address, signal);

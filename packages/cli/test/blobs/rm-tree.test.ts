@@ -73,6 +73,14 @@ describe("rm --tree of more than 10,000 blobs", () => {
     expect((await ok(["ls"])).stdout).toBe("");
   });
 
+  test("removes several that share nodes", async () => {
+    const root = await newTree();
+    const { stdout } = await ok(["rewrap", root, "-r", recipient]);
+    const { stderr } = await ok(["rm", "--tree", root, stdout.trim(), "--yes"]);
+    expect(stderr).toEndWith("removed 2 trees; none failed\n");
+    expect((await ok(["ls"])).stdout).toBe("");
+  });
+
   test("asks on a terminal", async () => {
     const root = await newTree();
     const type = async (typed: string) => {

@@ -1,8 +1,14 @@
-import { type Address, type ScannedBlob, StorageError, type Store } from "@idk/storage";
+import {
+  type Address,
+  type DeleteTreeOptions,
+  type ScannedBlob,
+  StorageError,
+  type Store,
+} from "@idk/storage";
 import { describe, expect, test } from "bun:test";
 import { findContents } from "../../src/blobs/find-contents.ts";
-import { removeOldTree } from "../../src/blobs/remove-tree.ts";
 import { verifyComplete } from "../../src/blobs/verify-complete.ts";
+import { rewrapMany } from "../../src/commands/rewrap.ts";
 import type { Output } from "../../src/output/output.ts";
 import { createProgress } from "../../src/progress/meter.ts";
 import type { Session } from "../../src/session.ts";
@@ -103,23 +109,56 @@ describe("verify --complete of a store from which a root is removed", () => {
   });
 });
 
-test("an old tree whose nodes went with another is removed without them", async () => {
-  const { session, notes, reports } = newSession();
-  const deleted: string[] = [];
-  const opened: Pick<Store, "delete" | "deleteTree"> = {
-    deleteTree: async () => Promise.reject(new StorageError("not-found", "no node")),
-    delete: async (address) => void deleted.push(address),
-  };
-  const removal = { force: false, askAbove: Infinity, printAddress: true, details: { ok: true } };
-  await removeOldTree(opened, ROOT, removal, session);
-  expect(deleted).toEqual([ROOT]);
-  expect(notes).toEqual([expect.stringContaining(`removed only the root ${ROOT}`)]);
-  expect(reports).toEqual([{ ok: true, address: ROOT, blobs: 1, removed: true }]);
+describe("rewrap --reseal --delete-old, if the store fails to delete", () => {
+  const OTHER = "b".repeat(64) as Address;
+  const NODE = "c".repeat(64) as Address;
 
-  const refused = {
-    ...opened,
-    deleteTree: async () => Promise.reject(new StorageError("unavailable", "busy")),
+  /** Reseals two contents whose trees share a node, and deletes the old trees. */
+  const resealBoth = async (refused: Address) => {
+    const { session, notes, reports } = newSession();
+    const deleted: string[] = [];
+    const remove = async (address: string): Promise<void> => {
+      if (address === refused) throw new StorageError("unavailable", "busy");
+      deleted.push(address);
+    };
+    const opened = {
+      resolve: async (address: string) => address,
+      stat: async () => ({ size: 1, padding: 0 }),
+      reseal: async () => "d".repeat(64),
+      async deleteTree(address: string, { keptNodes }: DeleteTreeOptions) {
+        await remove(address);
+        keptNodes?.add(NODE);
+        return { blobs: 2, skipped: 0 };
+      },
+      delete: remove,
+    } as unknown as Store;
+    const settings = {
+      address: [ROOT, OTHER],
+      fromFile: undefined,
+      reseal: true,
+      deleteOld: true,
+      yes: true,
+      resume: false,
+      maxSize: undefined,
+    };
+    const failure = await rewrapMany(opened, [], settings as never, {}, session).catch(String);
+    return { failure, notes, reports, deleted };
   };
-  expect(await removeOldTree(refused, ROOT, removal, session).catch(String)).toContain("busy");
-  expect(deleted).toEqual([ROOT]);
+
+  test("counts an old tree as a deletion that failed, and not as failed content", async () => {
+    const { failure, notes, deleted } = await resealBoth(ROOT);
+    expect(notes.slice(-2)).toEqual([
+      "resealed 2 addresses; none failed",
+      "idk: note: 1 of 2 old trees deleted completely",
+    ]);
+    expect(failure).toBe("Failure: 1 of 3 deletions failed");
+    expect(deleted).toEqual([OTHER, NODE]);
+  });
+
+  test("deletes shared nodes after all old trees, and fails if that fails", async () => {
+    const { failure, notes, deleted } = await resealBoth(NODE);
+    expect(notes.at(-1)).toBe("idk: note: 2 of 2 old trees deleted completely");
+    expect(failure).toBe("Failure: 1 of 3 deletions failed");
+    expect(deleted).toEqual([ROOT, OTHER]);
+  });
 });

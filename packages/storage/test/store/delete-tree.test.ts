@@ -1,6 +1,7 @@
 import { CHILD_OVERHEAD, FANOUT, REFERENCE_LENGTH } from "../../src/format/limits.ts";
 import { alice, aliceStore, bob, encodedRoot, nacl, outcome, random, sha256 } from "../support.ts";
 import {
+  type Address,
   type Backend,
   type SkippedBlob,
   loadNaCl,
@@ -9,6 +10,7 @@ import {
 } from "../../src/index.ts";
 import { describe, expect, test } from "bun:test";
 import { bytesOf } from "./watched.ts";
+import { forgeTree, unopenable } from "./forged-tree.ts";
 import { memory } from "../../src/backend/memory.ts";
 import { randomKey } from "../../src/crypto/key-schedule.ts";
 import { sealChild, sealRoot } from "../../src/crypto/seal.ts";
@@ -252,5 +254,22 @@ describe("deleting a tree", () => {
     await backend.put(chunk!, await bytesOf(backend, other!));
     expect(await store.deleteTree(address)).toEqual({ blobs: 8, skipped: 1 });
     expect(await names(backend)).toEqual([chunk!]);
+  });
+
+  test("keeps nodes for other trees that share them", async () => {
+    const backend = memory();
+    const store = aliceStore({ backend });
+    const leaves = Array.from({ length: FANOUT + 1 }, (_, at) =>
+      unopenable(`${at}`.padStart(64, "0")),
+    );
+    const first = await forgeTree(backend, alice.recipient, leaves);
+    const second = await store.rewrap(first, [alice.recipient]);
+    const keptNodes = new Set<Address>();
+    const report = { blobs: 1 + leaves.length + 2, skipped: 0 };
+    for (const root of [first, second]) {
+      expect(await store.deleteTree(root, { keptNodes })).toEqual(report);
+    }
+    expect(keptNodes.size).toBe(2);
+    expect(await names(backend)).toEqual([...keptNodes].toSorted());
   });
 });

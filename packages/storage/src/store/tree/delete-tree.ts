@@ -24,6 +24,13 @@ export interface DeleteTreeOptions extends ReadOptions {
    * a person only above some number, return true for a smaller plan. By default nothing is asked.
    */
   readonly confirm?: ((plan: DeletePlan) => boolean | Promise<boolean>) | undefined;
+  /**
+   * Collects the nodes of the tree, which are then not deleted, but count as if they were. Trees may
+   * share nodes, as those of `rewrap` do, and a tree without one of its nodes cannot be deleted. To
+   * delete several trees, pass all calls the same set, and then `delete` each address in it. By
+   * default, the nodes are deleted with the tree.
+   */
+  readonly keptNodes?: Set<Address> | undefined;
   /** Called after each deleted blob, the root first, with the report so far. */
   readonly onProgress?: ((progress: DeleteReport) => void) | undefined;
   /** Called for each blob that the tree refers to but that is not deleted. */
@@ -74,7 +81,7 @@ export async function deleteTree(
     );
   }
   const { backend } = context;
-  const { signal, confirm, onProgress, onSkipped } = options;
+  const { signal, confirm, keptNodes, onProgress, onSkipped } = options;
   const report = { blobs: 0, skipped: 0 };
   const count = (): void => {
     report.blobs += 1;
@@ -90,11 +97,11 @@ export async function deleteTree(
   // references. Nodes are opened before anything is deleted, and deleted last, because walking to
   // the leaves fetches them again.
   const left = new Set<string>();
-  const nodes: string[] = [];
+  const nodes: Address[] = [];
   const all = allLeaves(root.shape);
   for await (const { level, reference } of walk(context, root, all, signal, isNew)) {
     left.add(reference.address);
-    if (level > 1) nodes.push(reference.address);
+    if (level > 1) nodes.push(parseAddress(reference.address));
   }
   function isNew({ reference }: Child): boolean {
     return !left.has(reference.address);
@@ -121,7 +128,13 @@ export async function deleteTree(
   await deleteOne(root.address);
   const concurrency = checkConcurrency(context.defaults, undefined);
   for await (const _ of pMapIterable(leaves(), deleteLeaf, { concurrency }));
-  for (const node of nodes) await deleteOne(node);
+  for (const node of nodes) {
+    if (keptNodes === undefined) await deleteOne(node);
+    else {
+      keptNodes.add(node);
+      count();
+    }
+  }
   return { ...report };
 }
 
