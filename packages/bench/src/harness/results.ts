@@ -2,7 +2,6 @@ import type { Measurement, MemoryPoint, Pair, SuiteResult } from "../report/repo
 import { formatTime } from "../report/units.ts";
 import { bootstrapInterval, thinned } from "../statistics/bootstrap.ts";
 import { distributionOf, mean } from "../statistics/describe.ts";
-import type { Random } from "../statistics/random.ts";
 import { sizeName } from "./content.ts";
 
 /** More samples would make reports too large to commit; their statistics use all. */
@@ -37,7 +36,6 @@ export function labelsFor(size: number): (series: string) => Labels {
 export function measurementOf(
   { name, table, series, x, bytesPerOperation }: Labels,
   samples: readonly Sample[],
-  random?: Random,
 ): Measurement {
   const seconds = samples.map((sample) => sample.seconds);
   const column = (key: "cpuSeconds" | "peakRss" | "heap"): number[] =>
@@ -51,7 +49,7 @@ export function measurementOf(
     ...(x && { x }),
     ...(bytesPerOperation !== undefined && { bytesPerOperation }),
     samples: thinned(seconds, SAMPLES_MOST),
-    distribution: distributionOf(seconds, random),
+    distribution: distributionOf(seconds),
     ...(cpu.length === seconds.length && { cpuSamples: thinned(cpu, SAMPLES_MOST) }),
     ...(peaks.length > 0 && { peakRss: Math.max(...peaks) }),
     ...(heaps.length > 0 && { heap: Math.max(...heaps) }),
@@ -64,14 +62,14 @@ export function measurementOf(
  *
  * @throws RangeError if they differ in the number of samples or have fewer than two
  */
-export function pairOf(name: string, base: Measurement, head: Measurement, random?: Random): Pair {
+export function pairOf(name: string, base: Measurement, head: Measurement): Pair {
   const deltas = head.samples.map((seconds, i) => seconds - base.samples[i]!);
   if (deltas.length < 2 || base.samples.length !== deltas.length) {
     throw new RangeError(
       `${name}: pairs need two or more samples of each, and the same number of both`,
     );
   }
-  const interval = bootstrapInterval(deltas, mean, { random });
+  const interval = bootstrapInterval(deltas, mean);
   const meanDelta = mean(deltas);
   const overhead = mean(head.samples) / mean(base.samples) - 1;
   const pair = { base: base.name, head: head.name, meanDelta, interval, overhead };

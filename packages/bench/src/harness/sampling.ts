@@ -1,15 +1,12 @@
 /** Measured rounds of interleaved work, and more of them while noise hides a verdict. */
 import { edenGC, gcAndSweep } from "bun:jsc";
 import type { Measurement, Target } from "../report/report.ts";
-import { seededRandom } from "../statistics/random.ts";
 import { type Rounds, interleave } from "./interleave.ts";
 import { measurePeak } from "./memory.ts";
 import { type Labels, type Lookup, type Sample, lookup, measurementOf } from "./results.ts";
 import { SAMPLES_LEAST } from "./targets.ts";
 
 export interface Sampling extends Rounds {
-  /** Seed of the confidence intervals, by default 1. */
-  readonly seed?: number | undefined;
   /** While a target is inconclusive, rounds are added until there are this many times as many. By default 3. */
   readonly budget?: number | undefined;
 }
@@ -35,7 +32,7 @@ export interface Lane {
  */
 export async function sampleLanes(
   lanes: readonly Lane[],
-  { rounds, budget = 3, warmups = 1, seed = 1, signal }: Sampling,
+  { rounds, budget = 3, warmups = 1, signal }: Sampling,
   targetsOf: (of: Lookup) => readonly Target[] = () => [],
 ): Promise<Sampled> {
   const taken = lanes.map((lane) => ({ lane, columns: lane.labels.map((): Sample[] => []) }));
@@ -47,9 +44,8 @@ export async function sampleLanes(
       if (round >= 0) for (const [i, sample] of samples.entries()) columns[i]!.push(sample);
     });
     all += next.rounds;
-    const random = seededRandom(seed);
     const measurements = taken.flatMap(({ lane, columns }) =>
-      columns.map((samples, i) => measurementOf(lane.labels[i]!, samples, random)),
+      columns.map((samples, i) => measurementOf(lane.labels[i]!, samples)),
     );
     const targets = targetsOf(lookup(measurements));
     const open = targets.some(({ verdict }) => verdict === "inconclusive");

@@ -6,7 +6,6 @@ import { availableParallelism } from "node:os";
 import type { Interval, Measurement, Target, Unit, Verdict } from "../report/report.ts";
 import { bootstrapInterval } from "../statistics/bootstrap.ts";
 import { median } from "../statistics/describe.ts";
-import type { Random } from "../statistics/random.ts";
 import { fitLine, fitPowerLaw } from "../statistics/regression.ts";
 import { BUSY } from "./machine.ts";
 
@@ -82,28 +81,22 @@ export function sampledTarget(
   name: string,
   samples: readonly number[],
   bound: Bound,
-  how: { readonly unit: Unit; readonly kind: "cpu" | "wall"; readonly random?: Random | undefined },
+  how: { readonly unit: Unit; readonly kind: "cpu" | "wall" },
 ): Target {
-  const { random, ...about } = how;
   if (samples.length === 0 || samples.some(Number.isNaN)) {
-    return judged({ name, value: Number.NaN, ...about, ...bound });
+    return judged({ name, value: Number.NaN, ...how, ...bound });
   }
   const few = samples.length < SAMPLES_LEAST;
   const interval: Interval = few
     ? { low: Math.min(...samples), high: Math.max(...samples), confidence: CONFIDENCE }
-    : bootstrapInterval(samples, median, { random, confidence: CONFIDENCE });
-  const target = judged({ name, value: median(samples), ...about, ...bound, interval });
+    : bootstrapInterval(samples, median, { confidence: CONFIDENCE });
+  const target = judged({ name, value: median(samples), ...how, ...bound, interval });
   return few && target.verdict === "met" ? { ...target, verdict: "inconclusive" } : target;
 }
 
 /** A target for the median of a measurement, in seconds of elapsed time. */
-export function timeTarget(
-  name: string,
-  { samples }: Measurement,
-  bound: Bound,
-  random?: Random,
-): Target {
-  return sampledTarget(name, samples, bound, { unit: "seconds", kind: "wall", random });
+export function timeTarget(name: string, { samples }: Measurement, bound: Bound): Target {
+  return sampledTarget(name, samples, bound, { unit: "seconds", kind: "wall" });
 }
 
 export interface Ratio {
@@ -122,12 +115,7 @@ type Columns = readonly (readonly number[])[];
  *
  * @throws RangeError if the measurements differ in the number of samples or lack the time
  */
-export function ratioTarget(
-  name: string,
-  { of, to, kind = "wall" }: Ratio,
-  bound: Bound,
-  random?: Random,
-): Target {
+export function ratioTarget(name: string, { of, to, kind = "wall" }: Ratio, bound: Bound): Target {
   const columnsOf = (side: Ratio["of"]): Columns =>
     [side].flat().map(({ samples, cpuSamples = [] }) => (kind === "cpu" ? cpuSamples : samples));
   const [above, below] = [columnsOf(of), columnsOf(to)];
@@ -142,7 +130,7 @@ export function ratioTarget(
   const sumAt = (columns: Columns, round: number): number =>
     columns.reduce((sum, column) => sum + column[round]!, 0);
   const ratios = Array.from({ length: rounds }, (_, i) => sumAt(above, i) / sumAt(below, i));
-  return sampledTarget(name, ratios, bound, { unit: "ratio", kind, random });
+  return sampledTarget(name, ratios, bound, { unit: "ratio", kind });
 }
 
 /** Elapsed time, in multiples of CPU time, that shows that work on one thread waited for a core. */

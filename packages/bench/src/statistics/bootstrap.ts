@@ -1,13 +1,11 @@
 import { errorFunction, probit, quantileSorted, sampleWithReplacement } from "simple-statistics";
 import type { Interval } from "../report/report.ts";
-import { type Random, seededRandom } from "./random.ts";
+import { seededRandom } from "./random.ts";
 
 /** More samples add little precision, and resampling them takes minutes. */
 const SAMPLES_MOST = 1000;
 
 export interface BootstrapOptions {
-  /** By default seeded alike for each interval, so that equal samples have equal intervals. */
-  readonly random?: Random | undefined;
   /** Number of resamples, by default 2000. */
   readonly resamples?: number | undefined;
   /** 0 to 1, by default 0.95. */
@@ -27,9 +25,11 @@ export interface BootstrapOptions {
 export function bootstrapInterval(
   samples: readonly number[],
   statistic: (values: readonly number[]) => number,
-  { random = seededRandom(1), resamples = 2000, confidence = 0.95 }: BootstrapOptions = {},
+  { resamples = 2000, confidence = 0.95 }: BootstrapOptions = {},
 ): Interval {
   const drawn = thinned(samples, SAMPLES_MOST);
+  // Seeded alike for each interval, so that equal samples have equal intervals.
+  const random = seededRandom(1);
   const statistics = new Float64Array(resamples);
   for (let i = 0; i < resamples; i++) {
     statistics[i] = statistic(sampleWithReplacement(drawn, drawn.length, random));

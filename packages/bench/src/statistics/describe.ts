@@ -1,7 +1,6 @@
 import { mean, quantileSorted } from "simple-statistics";
 import type { Distribution } from "../report/report.ts";
 import { bootstrapInterval } from "./bootstrap.ts";
-import type { Random } from "./random.ts";
 
 export { mean };
 
@@ -22,7 +21,7 @@ export function median(values: readonly number[]): number {
 }
 
 /** Order statistics of samples, and the 95 % interval of their median. */
-export function distributionOf(samples: readonly number[], random?: Random): Distribution {
+export function distributionOf(samples: readonly number[]): Distribution {
   const sorted = ascending(samples);
   const at = (p: number): number => quantileSorted(sorted, p);
   return {
@@ -32,7 +31,7 @@ export function distributionOf(samples: readonly number[], random?: Random): Dis
     p95: at(0.95),
     p99: at(0.99),
     most: at(1),
-    interval: bootstrapInterval(samples, median, { random }),
+    interval: bootstrapInterval(samples, median),
   };
 }
 

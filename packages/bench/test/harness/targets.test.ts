@@ -53,11 +53,10 @@ describe("a verdict", () => {
   });
 });
 
-const how = (random: Random) => ({ unit: "seconds", kind: "wall", random }) as const;
+const HOW = { unit: "seconds", kind: "wall" } as const;
 
 test("too few samples do not meet a target, but can miss it", () => {
-  const judge = (samples: number[]) =>
-    sampledTarget("a", samples, { most: 1 }, how(seededRandom(1))).verdict;
+  const judge = (samples: number[]) => sampledTarget("a", samples, { most: 1 }, HOW).verdict;
   expect(judge([0.1, 0.1, 0.1, 0.1])).toBe("inconclusive");
   expect(judge([0.1, 0.1, 0.1, 0.1, 0.1])).toBe("met");
   expect(judge([2, 2, 2])).toBe("missed");
@@ -71,14 +70,14 @@ function times(seconds: number, random: Random, rounds: number = ROUNDS) {
   const samples = Array.from({ length: rounds }, () => ({
     seconds: seconds * (1 + random() / 3) * (random() < 0.1 ? 3 : 1),
   }));
-  return measurementOf({ name: "x", series: "x" }, samples, random);
+  return measurementOf({ name: "x", series: "x" }, samples);
 }
 
 function judged(ratio: number, seed: number, rounds: number = ROUNDS) {
   const random = seededRandom(seed);
   const to = [times(0.003, random, rounds), times(0.001, random, rounds)];
   const of = times(0.004 * ratio, random, rounds);
-  return ratioTarget("whole to parts", { of, to }, { most: 1.1 }, random);
+  return ratioTarget("whole to parts", { of, to }, { most: 1.1 });
 }
 
 const SEEDS = Array.from({ length: 6 }, (_, seed) => seed);
@@ -88,19 +87,18 @@ describe("a ratio", () => {
     measurementOf(
       { name: "x", series: "x" },
       samples.map((seconds, i) => ({ seconds, cpuSeconds: cpu[i] })),
-      seededRandom(1),
     );
 
   test("is the median over the rounds of the ratio to the sum of the parts", () => {
     const ratio = { of: of([4, 8, 30, 4, 4]), to: [of([1, 2, 2, 1, 1]), of([1, 2, 3, 1, 1])] };
-    const target = ratioTarget("a", ratio, { most: 3 }, seededRandom(1));
+    const target = ratioTarget("a", ratio, { most: 3 });
     expect(target).toMatchObject({ value: 2, unit: "ratio", most: 3, kind: "wall" });
     expect(target.interval!.low).toBe(2);
   });
 
   test("compares CPU time if asked to", () => {
     const ratio = { of: of([9, 9, 9], [2, 2, 2]), to: of([1, 1, 1]), kind: "cpu" } as const;
-    expect(ratioTarget("a", ratio, { most: 3 }, seededRandom(1))).toMatchObject({ value: 2 });
+    expect(ratioTarget("a", ratio, { most: 3 })).toMatchObject({ value: 2 });
   });
 
   test("is always missed a fifth above the bound", () => {
@@ -121,10 +119,10 @@ describe("a ratio", () => {
     const random = seededRandom(1);
     const unequal = { of: times(1, random, 3), to: times(1, random, 4) };
     for (const ratio of [unequal, { ...unequal, to: [] }]) {
-      expect(() => ratioTarget("a", ratio, { most: 1 }, random)).toThrow(RangeError);
+      expect(() => ratioTarget("a", ratio, { most: 1 })).toThrow(RangeError);
     }
     const noCpu = { of: times(1, random), to: times(1, random), kind: "cpu" } as const;
-    expect(() => ratioTarget("a", noCpu, { most: 1 }, random)).toThrow(RangeError);
+    expect(() => ratioTarget("a", noCpu, { most: 1 })).toThrow(RangeError);
   });
 });
 
@@ -158,7 +156,7 @@ describe("a target of elapsed time on a busy machine", () => {
 test("threads lack cores if work on one thread waits, if others use them, and on one core", () => {
   const alone = (seconds: number, cpuSeconds?: number) => {
     const samples = Array.from({ length: 5 }, () => ({ seconds, cpuSeconds }));
-    return measurementOf({ name: "x", series: "x" }, samples, seededRandom(1));
+    return measurementOf({ name: "x", series: "x" }, samples);
   };
   const oneCore = availableParallelism() < 2;
   const idle = [0.02, 0.9, 0.03];
@@ -171,11 +169,11 @@ test("threads lack cores if work on one thread waits, if others use them, and on
 
 test("an absolute time is judged by its interval", () => {
   const random = seededRandom(1);
-  expect(timeTarget("a", times(1, random), { most: 2 }, random)).toMatchObject({
+  expect(timeTarget("a", times(1, random), { most: 2 })).toMatchObject({
     verdict: "met",
     unit: "seconds",
   });
-  expect(timeTarget("a", times(3, random), { most: 2 }, random).verdict).toBe("missed");
+  expect(timeTarget("a", times(3, random), { most: 2 }).verdict).toBe("missed");
 });
 
 describe("an exponent", () => {

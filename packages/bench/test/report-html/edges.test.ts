@@ -5,7 +5,6 @@ import { renderHtml } from "../../src/report/html.ts";
 import { html } from "../../src/report/html/html.ts";
 import type { Measurement, Report, SuiteResult, Target } from "../../src/report/report.ts";
 import { distributionOf } from "../../src/statistics/describe.ts";
-import { seededRandom } from "../../src/statistics/random.ts";
 import { sampleReport } from "./sample.ts";
 
 const report = sampleReport();
@@ -26,7 +25,7 @@ function measurement(
     name,
     series: name,
     samples,
-    distribution: distributionOf(samples, seededRandom(1)),
+    distribution: distributionOf(samples),
     ...more,
   };
 }

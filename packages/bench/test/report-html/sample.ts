@@ -59,15 +59,14 @@ function measured(
   name: string,
   series: string,
   samples: readonly number[],
-  random: Random,
   more: Partial<Measurement> = {},
 ): Measurement {
-  return { name, series, samples, distribution: distributionOf(samples, random), ...more };
+  return { name, series, samples, distribution: distributionOf(samples), ...more };
 }
 
-function paired(name: string, base: Measurement, head: Measurement, random: Random): Pair {
+function paired(name: string, base: Measurement, head: Measurement): Pair {
   const deltas = head.samples.map((time, i) => time - base.samples[i]!);
-  const interval = bootstrapInterval(deltas, mean, { random });
+  const interval = bootstrapInterval(deltas, mean);
   const found = interval.low > 0 || interval.high < 0;
   return {
     name,
@@ -91,16 +90,10 @@ function suite(name: string, title: string, parts: Partial<SuiteResult>): SuiteR
 function hashing(random: Random): SuiteResult {
   const measurements = ["SHA-256", "SHA-1", "SHA-512"].flatMap((series, i) =>
     [1, 10, 50, 100].map((mb) =>
-      measured(
-        `${series}, ${mb} MB`,
-        series,
-        times(random, mb / [1400, 1900, 780][i]!, 40),
-        random,
-        {
-          x: { value: mb * 1e6, unit: "bytes" },
-          bytesPerOperation: mb * 1e6,
-        },
-      ),
+      measured(`${series}, ${mb} MB`, series, times(random, mb / [1400, 1900, 780][i]!, 40), {
+        x: { value: mb * 1e6, unit: "bytes" },
+        bytesPerOperation: mb * 1e6,
+      }),
     ),
   );
   return suite("hash-perf", "How fast content is hashed", {
@@ -144,7 +137,7 @@ function hashing(random: Random): SuiteResult {
 
 function overhead(random: Random): SuiteResult {
   const put = (name: string, typical: number) =>
-    measured(name, name, times(random, typical, 120, 0.12), random, {
+    measured(name, name, times(random, typical, 120, 0.12), {
       bytesPerOperation: 8e6,
       cpuSamples: Array.from({ length: 120 }, () => typical * 0.4),
     });
@@ -154,10 +147,7 @@ function overhead(random: Random): SuiteResult {
   const sealedDown = put("download, SSE AES256", 0.0434);
   return suite("sse-overhead", "What encryption by the server adds", {
     measurements: [plainUp, sealedUp, plainDown, sealedDown],
-    pairs: [
-      paired("upload", plainUp, sealedUp, random),
-      paired("download", plainDown, sealedDown, random),
-    ],
+    pairs: [paired("upload", plainUp, sealedUp), paired("download", plainDown, sealedDown)],
     targets: [
       {
         name: "overhead of a download",
@@ -186,7 +176,7 @@ function overhead(random: Random): SuiteResult {
 function streaming(random: Random): SuiteResult {
   const measurements = [10, 50, 100, 500].flatMap((mb) =>
     ["put", "get"].map((series, i) =>
-      measured(`${series} ${mb} MB`, series, times(random, mb / [310, 420][i]!, 9), random, {
+      measured(`${series} ${mb} MB`, series, times(random, mb / [310, 420][i]!, 9), {
         x: { value: mb * 1e6, unit: "bytes" },
         bytesPerOperation: mb * 1e6,
         peakRss: Math.round((148 + random() * 14 + i * 9) * MIB),
@@ -235,7 +225,6 @@ function ciphers(random: Random): SuiteResult {
         `${series}, ${bytes < MIB ? `${bytes / 1024} KiB` : `${bytes / MIB} MiB`}`,
         series,
         times(random, bytes / (rate * 1e6) + 4e-6, 200, 0.05),
-        random,
         { x: { value: bytes, unit: "bytes" }, bytesPerOperation: bytes },
       ),
     ),
@@ -245,7 +234,7 @@ function ciphers(random: Random): SuiteResult {
 
 function scaling(random: Random): SuiteResult {
   const measurements = [1, 4, 16, 64, 256, 1024].map((count) =>
-    measured(`put for ${count}`, "put", times(random, 4e-3 + count * 6e-5, 20), random, {
+    measured(`put for ${count}`, "put", times(random, 4e-3 + count * 6e-5, 20), {
       x: { value: count, unit: "recipients" },
     }),
   );

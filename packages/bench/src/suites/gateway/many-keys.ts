@@ -56,7 +56,6 @@ export async function manyKeys(
     measurementOf(
       { name, series: name },
       samples.map((seconds) => ({ seconds })),
-      random,
     );
   const among = `among ${count} keys`;
   const list = measured(`LIST ${among}`, lists);
@@ -65,14 +64,12 @@ export async function manyKeys(
   return {
     measurements: [list, folderList, begun],
     targets: [
-      timeTarget(`LIST of a page ${among}: time`, list, { most: LIST_MOST }, random),
-      timeTarget(
-        `LIST of a page of folders ${among}: time`,
-        folderList,
-        { most: FOLDERS_MOST, goal: LIST_MOST },
-        random,
-      ),
-      timeTarget(`start ${among}: time`, begun, { most: START_MOST }, random),
+      timeTarget(`LIST of a page ${among}: time`, list, { most: LIST_MOST }),
+      timeTarget(`LIST of a page of folders ${among}: time`, folderList, {
+        most: FOLDERS_MOST,
+        goal: LIST_MOST,
+      }),
+      timeTarget(`start ${among}: time`, begun, { most: START_MOST }),
     ],
   };
 }

@@ -62,10 +62,10 @@ export function requests(
     ];
   });
   const rounds = iterations ?? (quick ? 1 : ROUNDS);
-  return sampleInterleaved(tasks, { rounds, budget: BUDGET, signal, seed }, (of) =>
+  return sampleInterleaved(tasks, { rounds, budget: BUDGET, signal }, (of) =>
     WHATS.map((what) => {
       const ratio = { of: of(`${what}, direct`), to: of(`${what}, gateway`) };
-      const target = ratioTarget(titleOf(what, count), ratio, SHARE[what], seededRandom(seed));
+      const target = ratioTarget(titleOf(what, count), ratio, SHARE[what]);
       const judged = unlessBusy(target, median(loads) > BUSY);
       return OF_THE_DISK.has(what) ? Object.assign(judged, { ownBoundOnly: true }) : judged;
     }),

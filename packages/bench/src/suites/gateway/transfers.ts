@@ -9,7 +9,6 @@ import { type Bound, ratioTarget, unlessBusy } from "../../harness/targets.ts";
 import { clearBlobs } from "../../object-store/scratch.ts";
 import type { Target } from "../../report/report.ts";
 import { median } from "../../statistics/describe.ts";
-import { seededRandom } from "../../statistics/random.ts";
 import type { ObjectStoreAccess, SuiteContext } from "../../suite.ts";
 import { pythonFrom } from "./python.ts";
 import { BUDGET, ROUNDS, type Sides } from "./sides.ts";
@@ -31,7 +30,7 @@ export function transfers(
   { direct, gateway }: Sides,
   below: ObjectStoreAccess,
   sizes: readonly number[],
-  { quick, iterations, env, seed, signal, log }: SuiteContext,
+  { quick, iterations, env, signal, log }: SuiteContext,
 ): Promise<Sampled> {
   const loads: number[] = [];
   const laneOf = (who: string, access: ObjectStoreAccess, stored: ObjectStoreAccess): Lane => ({
@@ -52,15 +51,14 @@ export function transfers(
     },
   });
   const lanes = [laneOf("gateway", gateway, below), laneOf("direct", direct, direct)];
-  const random = seededRandom(seed);
   const rounds = iterations ?? (quick ? 1 : ROUNDS);
-  return sampleLanes(lanes, { rounds, budget: BUDGET, warmups: 0, signal, seed }, (of): Target[] =>
+  return sampleLanes(lanes, { rounds, budget: BUDGET, warmups: 0, signal }, (of): Target[] =>
     sizes.flatMap((size) =>
       WAYS.map((way) => {
         const sideOf = (who: string) => of(labelsFor(size)(`${way}, ${who}`).name);
         const ratio = { of: sideOf("direct"), to: sideOf("gateway") };
         const name = `${way} ${sizeName(size)}: rate to that of the store itself`;
-        const target = ratioTarget(name, ratio, shareOf(way, size), random);
+        const target = ratioTarget(name, ratio, shareOf(way, size));
         return unlessBusy(target, median(loads) > BUSY);
       }),
     ),

@@ -3,7 +3,6 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Findings, measurementOf } from "../../harness/results.ts";
 import { exactTarget } from "../../harness/targets.ts";
-import { seededRandom } from "../../statistics/random.ts";
 import type { ObjectStoreAccess, SuiteContext } from "../../suite.ts";
 import { type RecordedServer, type Setting, startServer } from "./recorded-server.ts";
 import type { Usage } from "./server.ts";
@@ -21,7 +20,7 @@ const LOOKS = 100;
 export async function outage(
   seconds: number,
   { folder, ...setting }: Setting,
-  { log, seed }: SuiteContext,
+  { log }: SuiteContext,
 ): Promise<Findings> {
   log(`${seconds} s without a store`);
   const silent = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data: () => {} } });
@@ -45,7 +44,6 @@ export async function outage(
     if (seen !== count || stored === 0 || uploaded > 0) {
       throw new Error(`${count} requests without a store: ${JSON.stringify(recorded!.stats)}`);
     }
-    const random = seededRandom(seed);
     const name = `${seconds} s without a store`;
     const growth = recorded!.peak - without!.peak;
     return {
@@ -56,11 +54,7 @@ export async function outage(
           rss,
           heap,
         }));
-        return measurementOf(
-          labels,
-          [{ seconds, peakRss: looks[i]!.at(-1)!.peak, memory }],
-          random,
-        );
+        return measurementOf(labels, [{ seconds, peakRss: looks[i]!.at(-1)!.peak, memory }]);
       }),
       targets: [
         exactTarget(`${name}: peak memory beyond that without a recorder`, growth, "bytes", GROWTH),

@@ -11,7 +11,6 @@ import { type Findings, type Sample, lookup, pairOf, together } from "../../harn
 import { type Lane, sampleLanes } from "../../harness/sampling.ts";
 import { withScratch } from "../../object-store/scratch.ts";
 import { median, percentile } from "../../statistics/describe.ts";
-import { seededRandom } from "../../statistics/random.ts";
 import type { SuiteContext } from "../../suite.ts";
 import { ENDPOINTS, type Endpoint } from "./endpoints.ts";
 import { outage } from "./outage.ts";
@@ -104,11 +103,10 @@ export function recorderStore(context: SuiteContext): Promise<Findings> {
 async function compared(
   setting: Setting,
   { blockBytes, blockSeconds, hasLatency, modes, warmUp }: Extent,
-  { iterations, log, quick, seed, signal }: SuiteContext,
+  { iterations, log, quick, signal }: SuiteContext,
 ): Promise<Findings> {
   const rounds = iterations ?? (quick ? 1 : 6);
   const budget = hasLatency && iterations === undefined ? 3 : 1;
-  const random = seededRandom(seed);
   await using servers = new AsyncDisposableStack();
   const byMode = new Map<Mode, RecordedServer>();
   for (const mode of new Set(Object.values(modes).flat())) {
@@ -163,9 +161,9 @@ async function compared(
       sample: async () => [await runJob<Sample>(LEAST_WORK, { count: LEAST_COUNT }, { signal })],
     });
   }
-  const sampled = await sampleLanes(lanes, { rounds, budget, signal, seed }, (of) => [
-    ...cpuTargets(modes, of, random),
-    ...(hasLatency ? latencyTargets(modes, of, random) : []),
+  const sampled = await sampleLanes(lanes, { rounds, budget, signal }, (of) => [
+    ...cpuTargets(modes, of),
+    ...(hasLatency ? latencyTargets(modes, of) : []),
   ]);
 
   const find = lookup(sampled.measurements);
@@ -174,7 +172,7 @@ async function compared(
       .filter((mode) => mode !== "disabled")
       .map((mode) => {
         const [base, head] = [find(nameOf(name, "disabled")), find(nameOf(name, mode))];
-        return pairOf(`${name}: ${mode} to disabled`, base, head, random);
+        return pairOf(`${name}: ${mode} to disabled`, base, head);
       }),
   );
   const notes = [

@@ -2,7 +2,6 @@
 import type { Lookup } from "../../harness/results.ts";
 import { type Bound, ratioTarget, sampledTarget } from "../../harness/targets.ts";
 import type { Target } from "../../report/report.ts";
-import type { Random } from "../../statistics/random.ts";
 import type { Mode } from "./server.ts";
 
 /** The modes in which each endpoint is measured, one of them without a recorder. */
@@ -29,7 +28,7 @@ export function nameOf(endpoint: string, mode: Mode, of?: typeof TAIL): string {
   return `${endpoint}, ${mode}${of === undefined ? "" : `: ${of}`}`;
 }
 
-export function cpuTargets(modes: Modes, of: Lookup, random: Random): Target[] {
+export function cpuTargets(modes: Modes, of: Lookup): Target[] {
   const cpu = (name: string): readonly number[] => of(name).cpuSamples ?? [];
   /** CPU time of the recorder alone, in each round. */
   const own = (endpoint: string, mode: Mode): number[] => {
@@ -38,13 +37,13 @@ export function cpuTargets(modes: Modes, of: Lookup, random: Random): Target[] {
   };
   const ratio = (name: string, above: number[], below: readonly number[], bound: Bound): Target => {
     const ratios = above.map((seconds, i) => seconds / below[i]!);
-    return sampledTarget(name, ratios, bound, { unit: "ratio", kind: "cpu", random });
+    return sampledTarget(name, ratios, bound, { unit: "ratio", kind: "cpu" });
   };
   const targetOf = (endpoint: string, mode: Mode): Target[] => {
     const mine = own(endpoint, mode);
     if (endpoint === "simple" && mode !== "disabled" && mode !== "control") {
       const name = `${subject(endpoint, mode)}: CPU of the recorder for each request`;
-      return [sampledTarget(name, mine, SIMPLE, { unit: "seconds", kind: "cpu", random })];
+      return [sampledTarget(name, mine, SIMPLE, { unit: "seconds", kind: "cpu" })];
     }
     if (mode === "rules") {
       const name = `${endpoint}: CPU of the recorder with 20 rules, to without`;
@@ -59,7 +58,7 @@ export function cpuTargets(modes: Modes, of: Lookup, random: Random): Target[] {
   return eachOf(modes, targetOf);
 }
 
-export function latencyTargets(modes: Modes, of: Lookup, random: Random): Target[] {
+export function latencyTargets(modes: Modes, of: Lookup): Target[] {
   return eachOf(modes, (endpoint, mode) => {
     if (mode !== "control" && mode !== "active" && mode !== "store") return [];
     const what = mode === "control" ? "not recorded once more" : "recorded";
@@ -67,14 +66,13 @@ export function latencyTargets(modes: Modes, of: Lookup, random: Random): Target
       `${subject(endpoint, mode)}: median latency, ${what} to not recorded`,
       { of: of(nameOf(endpoint, mode)), to: of(nameOf(endpoint, "disabled")) },
       mode === "control" ? CONTROL : endpoint === "simple" ? LATENCY_SIMPLE : LATENCY,
-      random,
     );
     if (mode === "control") return [median];
     const { samples: control } = of(nameOf(endpoint, "control", TAIL));
     const { samples: tail } = of(nameOf(endpoint, mode, TAIL));
     const more = tail.map((seconds, i) => seconds - control[i]!);
     const name = `${subject(endpoint, mode)}: ${TAIL} of latency beyond the control`;
-    const how = { unit: "seconds", kind: "wall", random } as const;
+    const how = { unit: "seconds", kind: "wall" } as const;
     return [median, sampledTarget(name, more, TAIL_MORE, how)];
   });
 }
