@@ -3,6 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { loadNaCl } from "@idk/storage";
 import type { Machine } from "../report/report.ts";
 import { counted, formatBytes } from "../report/units.ts";
+import { median } from "../statistics/describe.ts";
 
 export function describeHost({ processor, cores, memory, system, runtime }: Machine): string {
   return `${processor}, ${counted(cores, "core")}, ${formatBytes(memory)}, ${system}, ${runtime}`;
@@ -21,7 +22,23 @@ export async function thisMachine(): Promise<Machine> {
 }
 
 /** The load from which on the machine is too busy to judge elapsed time. */
-export const BUSY = 0.25;
+const BUSY = 0.25;
+
+/** Whether others use the machine while something is measured in rounds. */
+export interface LoadWatch {
+  /** Waits for a moment, and looks what others use meanwhile. Once in a round is enough. */
+  look(): Promise<void>;
+  /** Whether the machine was too busy to judge elapsed time, after the first look. */
+  isBusy(): boolean;
+}
+
+export function watchLoad(): LoadWatch {
+  const loads: number[] = [];
+  return {
+    look: async () => void loads.push(await loadWhileIdle()),
+    isBusy: () => median(loads) > BUSY,
+  };
+}
 
 /** The share of the time of all cores, from 0 to 1, that is used while this process waits. */
 export async function loadWhileIdle(milliseconds = 100): Promise<number> {

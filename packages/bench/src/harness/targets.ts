@@ -7,7 +7,7 @@ import type { Interval, Measurement, Target, Unit, Verdict } from "../report/rep
 import { bootstrapInterval } from "../statistics/bootstrap.ts";
 import { median } from "../statistics/describe.ts";
 import { fitLine, fitPowerLaw } from "../statistics/regression.ts";
-import { BUSY } from "./machine.ts";
+import type { LoadWatch } from "./machine.ts";
 
 /** The value that decides the verdict, and perhaps a better one that is wanted. */
 export type Bound = ({ readonly least: number } | { readonly most: number }) & {
@@ -141,12 +141,12 @@ const WAITED = 1.2;
  * still have found a core then, so that its waiting alone does not show it.
  *
  * @param alone work on one thread in the same rounds, which waits for nothing else
- * @param loads of the machine while this process waited, in the same rounds, from 0 to 1
+ * @param load watched in the same rounds
  */
-export function lackCores(alone: readonly Measurement[], loads: readonly number[]): boolean {
+export function lackCores(alone: readonly Measurement[], load: LoadWatch): boolean {
   const waited = ({ samples, cpuSamples }: Measurement) =>
     cpuSamples !== undefined && median(samples) > WAITED * median(cpuSamples);
-  return availableParallelism() < 2 || alone.some(waited) || median(loads) > BUSY;
+  return availableParallelism() < 2 || alone.some(waited) || load.isBusy();
 }
 
 /**

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { cpus } from "node:os";
-import { loadWhileIdle } from "../../src/harness/machine.ts";
+import { loadWhileIdle, watchLoad } from "../../src/harness/machine.ts";
 
 test("the load of the machine is what others use, from 0 to 1", async () => {
   const spinning = cpus().map(() =>
@@ -12,6 +12,9 @@ test("the load of the machine is what others use, from 0 to 1", async () => {
     for (let i = 0; i < 50 && load < 0.4; i++) load = await loadWhileIdle();
     expect(load).toBeGreaterThanOrEqual(0.4);
     expect(load).toBeLessThanOrEqual(1);
+    const watch = watchLoad();
+    await watch.look();
+    expect(watch.isBusy()).toBe(true);
   } finally {
     for (const each of spinning) each.kill();
   }

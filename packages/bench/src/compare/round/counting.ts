@@ -1,13 +1,18 @@
 import type { Backend } from "@idk/storage";
-import type { CounterName } from "./job.ts";
 
-type Method = Extract<CounterName, "GET" | "PUT" | "HEAD" | "POST" | "DELETE">;
+type Method = (typeof METHODS)[number];
 
 /** Requests so far by method, and the bytes of their bodies. */
 export type Tally = Record<Method | "bytesSent" | "bytesReceived", number>;
 
 export function newTally(): Tally {
   return { GET: 0, PUT: 0, HEAD: 0, POST: 0, DELETE: 0, bytesSent: 0, bytesReceived: 0 };
+}
+
+const METHODS = ["GET", "PUT", "HEAD", "POST", "DELETE"] as const;
+
+export function requestsOf(tally: Tally): number {
+  return METHODS.reduce((sum, method) => sum + tally[method], 0);
 }
 
 const METHOD_OF: Readonly<Partial<Record<string, Method>>> = {

@@ -7,7 +7,7 @@ import { filesystem } from "@idk/storage/filesystem";
 import { expectBytes, sha256 } from "../../harness/content.ts";
 import { withFolder } from "../../harness/files.ts";
 import { storeOf } from "../../harness/identity.ts";
-import { BUSY, loadWhileIdle } from "../../harness/machine.ts";
+import { watchLoad } from "../../harness/machine.ts";
 import {
   type Program,
   RUNTIME_FLAGS,
@@ -18,7 +18,6 @@ import {
 import type { Findings } from "../../harness/results.ts";
 import { type Lane, sampleLanes } from "../../harness/sampling.ts";
 import { type Bound, ratioTarget, unlessBusy } from "../../harness/targets.ts";
-import { median } from "../../statistics/describe.ts";
 import type { SuiteContext } from "../../suite.ts";
 import { commandOf } from "./programs.ts";
 
@@ -52,8 +51,7 @@ export async function coldStart(context: SuiteContext): Promise<Findings> {
     const says = (expected: string) => (stdout: string) => {
       if (!stdout.includes(expected)) throw new Error(`"${expected}" is missing in: ${stdout}`);
     };
-    const loads: number[] = [];
-    const idle = async () => loads.push(await loadWhileIdle());
+    const load = watchLoad();
     const lane = (name: string, program: Program, check: (stdout: string) => unknown): Lane => ({
       labels: [{ name, series: name }],
       async sample() {
@@ -65,7 +63,7 @@ export async function coldStart(context: SuiteContext): Promise<Findings> {
     });
     log(`${rounds} rounds`);
     const lanes = [
-      lane(ENGINE, { argv: [process.execPath, ...RUNTIME_FLAGS, "-e", "0"] }, idle),
+      lane(ENGINE, { argv: [process.execPath, ...RUNTIME_FLAGS, "-e", "0"] }, load.look),
       lane("idk --help", idk.help(), says("Usage: idk COMMAND")),
       lane("idk put", idk.put(file, blobs), stored),
       lane("idk get", idk.get(address, blobs, fetched), async () => same(await readFile(fetched))),
@@ -76,7 +74,7 @@ export async function coldStart(context: SuiteContext): Promise<Findings> {
       Object.entries(BOUNDS).map(([name, bound]) => {
         const title = `${name}: time to that of ${ENGINE}`;
         const ratio = { of: of(name), to: of(ENGINE) };
-        return unlessBusy(ratioTarget(title, ratio, bound), median(loads) > BUSY);
+        return unlessBusy(ratioTarget(title, ratio, bound), load.isBusy());
       }),
     );
     const notes = [

@@ -1,6 +1,6 @@
 /** Requests that the gateway makes to its store, counted by a proxy between them. */
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Tally, countingProxy, newTally } from "../../compare/round/counting.ts";
+import { type Tally, countingProxy, newTally, requestsOf } from "../../compare/round/counting.ts";
 import { expectBytes, randomContent, sha256 } from "../../harness/content.ts";
 import type { Findings } from "../../harness/results.ts";
 import { exactTarget } from "../../harness/targets.ts";
@@ -10,7 +10,6 @@ import type { Counter, Target } from "../../report/report.ts";
 import type { SuiteContext } from "../../suite.ts";
 import { BELOW, type Program, serve } from "./serving.ts";
 
-const METHODS = ["GET", "PUT", "HEAD", "POST", "DELETE"] as const;
 /** Without a request for so long, in ms, the gateway has done what it does at its start. */
 const QUIET_MS = 300;
 
@@ -72,10 +71,6 @@ export async function counted(
   const names = await count("LIST", () => s3.list(""));
   if (names.length !== 1 + SIZES.length) throw new Error("LIST has wrong names");
   return { counters, targets };
-}
-
-function requestsOf(tally: Tally): number {
-  return METHODS.reduce((sum, method) => sum + tally[method], 0);
 }
 
 /** Requests so far, once the gateway makes no more. */

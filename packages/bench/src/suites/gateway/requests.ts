@@ -1,10 +1,9 @@
 /** Small requests from 16 connections, and listings: the gateway beside its store. */
 import { inLanes } from "../../harness/interleave.ts";
-import { BUSY, loadWhileIdle } from "../../harness/machine.ts";
+import { watchLoad } from "../../harness/machine.ts";
 import { type Sampled, type Task, sampleInterleaved } from "../../harness/sampling.ts";
 import { type Bound, ratioTarget, unlessBusy } from "../../harness/targets.ts";
 import { type BareS3, bareS3 } from "../../object-store/bare-s3.ts";
-import { median } from "../../statistics/describe.ts";
 import { seededRandom } from "../../statistics/random.ts";
 import type { SuiteContext } from "../../suite.ts";
 import { passesOf, randomContents, tasksOf } from "../object-store/passes.ts";
@@ -47,14 +46,13 @@ export function requests(
   const contents = randomContents(SIZE, quick ? 32 : REQUESTS);
   const heads = anyNames(count, quick ? 32 : REQUESTS, random);
   const pages = Array.from({ length: PAGES }, () => pageOf(count, random));
-  const loads: number[] = [];
+  const load = watchLoad();
   const tasks = SIDES.flatMap((who): Task[] => {
     const passes = passesOf(bareS3(small[who]), SIZE);
     const { put, get } = tasksOf(passes, contents, { who, inFlight: CONNECTIONS });
-    const prepare = async (): Promise<void> => void loads.push(await loadWhileIdle());
     const s3 = bareS3(full[who]);
     return [
-      { ...put, prepare },
+      { ...put, prepare: load.look },
       get,
       headTask(`head, ${who}`, s3, heads, CONNECTIONS),
       headTask(`head one by one, ${who}`, s3, heads, 1),
@@ -66,7 +64,7 @@ export function requests(
     WHATS.map((what) => {
       const ratio = { of: of(`${what}, direct`), to: of(`${what}, gateway`) };
       const target = ratioTarget(titleOf(what, count), ratio, SHARE[what]);
-      const judged = unlessBusy(target, median(loads) > BUSY);
+      const judged = unlessBusy(target, load.isBusy());
       return OF_THE_DISK.has(what) ? Object.assign(judged, { ownBoundOnly: true }) : judged;
     }),
   );

@@ -1,14 +1,13 @@
 /** Contents that boto3 uploads and downloads in parts of 5 MiB, three at once: the gateway beside its store. */
 import { join } from "node:path";
 import { sizeName } from "../../harness/content.ts";
-import { BUSY, loadWhileIdle } from "../../harness/machine.ts";
+import { watchLoad } from "../../harness/machine.ts";
 import { run } from "../../harness/processes.ts";
 import { labelsFor } from "../../harness/results.ts";
 import { type Lane, type Sampled, sampleLanes } from "../../harness/sampling.ts";
 import { type Bound, ratioTarget, unlessBusy } from "../../harness/targets.ts";
 import { clearBlobs } from "../../object-store/scratch.ts";
 import type { Target } from "../../report/report.ts";
-import { median } from "../../statistics/describe.ts";
 import type { ObjectStoreAccess, SuiteContext } from "../../suite.ts";
 import { pythonFrom } from "./python.ts";
 import { BUDGET, ROUNDS, type Sides } from "./sides.ts";
@@ -32,11 +31,11 @@ export function transfers(
   sizes: readonly number[],
   { quick, iterations, env, signal, log }: SuiteContext,
 ): Promise<Sampled> {
-  const loads: number[] = [];
+  const load = watchLoad();
   const laneOf = (who: string, access: ObjectStoreAccess, stored: ObjectStoreAccess): Lane => ({
     labels: sizes.flatMap((size) => WAYS.map((way) => labelsFor(size)(`${way}, ${who}`))),
     async sample() {
-      loads.push(await loadWhileIdle());
+      await load.look();
       const job = { ...access, sizes };
       const program = {
         argv: [pythonFrom(env), SCRIPT],
@@ -59,7 +58,7 @@ export function transfers(
         const ratio = { of: sideOf("direct"), to: sideOf("gateway") };
         const name = `${way} ${sizeName(size)}: rate to that of the store itself`;
         const target = ratioTarget(name, ratio, shareOf(way, size));
-        return unlessBusy(target, median(loads) > BUSY);
+        return unlessBusy(target, load.isBusy());
       }),
     ),
   );

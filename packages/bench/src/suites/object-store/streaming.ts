@@ -8,7 +8,7 @@ import { coefficientOfVariation } from "simple-statistics";
 import { parseSizes } from "../../command/flags.ts";
 import { CHUNK, sizeName } from "../../harness/content.ts";
 import { storeOf } from "../../harness/identity.ts";
-import { BUSY, loadWhileIdle } from "../../harness/machine.ts";
+import { watchLoad } from "../../harness/machine.ts";
 import { runJob } from "../../harness/processes.ts";
 import { type Findings, labelsFor, together } from "../../harness/results.ts";
 import { type Lane, sampleLanes } from "../../harness/sampling.ts";
@@ -163,7 +163,7 @@ async function measure(
   const { setting, size, rounds, compared } = plan;
   const name = `${sizeName(size)}, ${titleOf(plan)}`;
   const samples: Record<Way, Streamed[]> = { up: [], down: [] };
-  const loads: number[] = [];
+  const load = watchLoad();
   const run = (bare: boolean, given: Pick<StreamJob, "ways" | "names">): Promise<Streamed[]> => {
     const access = scratch.at(bare ? "bare" : "store");
     const job: StreamJob = { ...setting, ...given, bare, size, seed, identity, access };
@@ -184,7 +184,7 @@ async function measure(
     },
   });
   const store = laneOf("", async () => {
-    loads.push(await loadWhileIdle());
+    await load.look();
     const [up] = (await run(false, { ways: ["up"] })) as [Streamed];
     const [down] = (await run(false, { ways: ["down"], names: up.names })) as [Streamed];
     samples.up.push(up);
@@ -198,7 +198,7 @@ async function measure(
     return WAYS.map((way) => {
       const title = `${way} ${name}: rate to that of bare requests`;
       const ratio = { of: of(`bare ${way} ${name}`), to: of(`${way} ${name}`) };
-      return unlessBusy(ratioTarget(title, ratio, SHARE[way]), median(loads) > BUSY);
+      return unlessBusy(ratioTarget(title, ratio, SHARE[way]), load.isBusy());
     });
   });
   return { ...plan, samples, findings };

@@ -16,7 +16,7 @@ import { memory } from "@idk/storage/memory";
 import { expectBytes, hashOf, lengthOf, noise, sha256, sizeName } from "../../harness/content.ts";
 import { withFolder } from "../../harness/files.ts";
 import { storeOf } from "../../harness/identity.ts";
-import { loadWhileIdle } from "../../harness/machine.ts";
+import { watchLoad } from "../../harness/machine.ts";
 import { type Measured, measurePeak, resetPeakRss } from "../../harness/memory.ts";
 import { answerJob, runJob } from "../../harness/processes.ts";
 import { type Findings, type Labels, labelsFor, lookup, together } from "../../harness/results.ts";
@@ -233,11 +233,11 @@ async function byThreads({
     WAYS.map((way) => Object.assign(labelsBy("threads", way, count, size), store.ways[ways[way]]));
   await using none = await storeInMemory(content, 0);
   await using two = await storeInMemory(content, 2);
-  const loads: number[] = [];
+  const load = watchLoad();
   const alone = tasksOf(none, 0).map((task) => {
     const check = async (result: unknown) => {
       await task.check?.(result);
-      loads.push(await loadWhileIdle());
+      await load.look();
     };
     return Object.assign({}, task, { check });
   });
@@ -253,7 +253,7 @@ async function byThreads({
       return [
         unlessBusy(
           ratioTarget(faster, { of: slow, to: fast }, { least: FASTER }),
-          lackCores([slow], loads),
+          lackCores([slow], load),
         ),
         sampledTarget(share, shares, { least: ELSEWHERE }, cpu),
       ];

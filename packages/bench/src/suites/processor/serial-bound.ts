@@ -18,7 +18,7 @@ import {
   sizeName,
 } from "../../harness/content.ts";
 import { storeOf } from "../../harness/identity.ts";
-import { loadWhileIdle } from "../../harness/machine.ts";
+import { watchLoad } from "../../harness/machine.ts";
 import { type Findings, labelsFor, together } from "../../harness/results.ts";
 import { type Task, sampleInterleaved } from "../../harness/sampling.ts";
 import { lackCores, ratioTarget, sampledTarget, unlessBusy } from "../../harness/targets.ts";
@@ -66,8 +66,8 @@ async function measure(
   const [alone, how] = workers === 0 ? [true, ", one thread"] : [false, ""];
   log(`${sizeName(content.length)}${how}, ${rounds} rounds`);
   await using store = await storeInMemory(content, workers);
-  const loads: number[] = [];
-  const bounds = await serialBounds(content, async () => loads.push(await loadWhileIdle()));
+  const load = watchLoad();
+  const bounds = await serialBounds(content, load.look);
   const labels = (name: string) => labelsFor(content.length)(name + how);
   const tasks = Object.entries({ ...store.ways, ...bounds }).map(([name, way]) =>
     Object.assign(labels(name), way),
@@ -91,7 +91,7 @@ async function measure(
       const measured = store.threads[name]!.slice(-found(name).samples.length);
       return sampledTarget(title, measured, { least: THREADS }, cpu);
     });
-    return [...rates.map((target) => unlessBusy(target, lackCores(bound, loads))), ...threads];
+    return [...rates.map((target) => unlessBusy(target, lackCores(bound, load))), ...threads];
   });
 }
 

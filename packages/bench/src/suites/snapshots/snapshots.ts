@@ -5,9 +5,9 @@
 import { mkdtempSync } from "node:fs";
 import { join } from "node:path";
 import { idkBackups } from "../../../thirdparty/backup-programs.ts";
-import { countingProxy, newTally } from "../../compare/round/counting.ts";
+import { countingProxy, newTally, requestsOf } from "../../compare/round/counting.ts";
 import { withFolder } from "../../harness/files.ts";
-import { BUSY, loadWhileIdle } from "../../harness/machine.ts";
+import { watchLoad } from "../../harness/machine.ts";
 import { measurePeak } from "../../harness/memory.ts";
 import { type Program, publishedCommand, runAside } from "../../harness/processes.ts";
 import { type Findings, together } from "../../harness/results.ts";
@@ -132,9 +132,7 @@ async function countedSteps(setting: Setting, round: number): Promise<Step[]> {
     const { peakRss } = await runAside({ ...program, signal });
     const since = (key: keyof typeof tally): number => tally[key] - before[key];
     const counts = {
-      requests: (["GET", "PUT", "HEAD", "POST", "DELETE"] as const)
-        .map(since)
-        .reduce((sum, each) => sum + each, 0),
+      requests: requestsOf(tally) - requestsOf(before),
       GETs: since("GET"),
       "bytes sent": since("bytesSent"),
       "bytes received": since("bytesReceived"),
@@ -184,7 +182,7 @@ async function timed(setting: Setting): Promise<Findings> {
   // Kept to the end: ext4 without a journal makes files slowly while many were deleted just before.
   const fresh = (): string => mkdtempSync(join(folder, "round-"));
   let round = 0;
-  const loads: number[] = [];
+  const load = watchLoad();
   const command: Lane = {
     labels: labels([...ways.map(([way]) => way), ONE_FILE]),
     async sample() {
@@ -206,7 +204,7 @@ async function timed(setting: Setting): Promise<Findings> {
     labels: labels(ways.map(([way]) => `${way}: bound`)),
     async sample() {
       const target = fresh();
-      loads.push(await loadWhileIdle());
+      await load.look();
       return [
         await measurePeak(() => send(source, scratch.at("bare"))),
         await measurePeak(async () => list(source)),
@@ -216,7 +214,7 @@ async function timed(setting: Setting): Promise<Findings> {
   };
   const sampling = { rounds: iterations ?? (quick ? 1 : 5), warmups: quick ? 0 : 1, signal };
   return sampleLanes([command, least], sampling, (of) => {
-    const busy = median(loads) > BUSY;
+    const busy = load.isBusy();
     return [
       ...ways.map(([way, { kind, ...bound }]) => {
         const sides = { of: of(way), to: of(`${way}: bound`), kind };
