@@ -9,7 +9,8 @@ import {
   type Encryption,
 } from "./s3/bucket-config.ts";
 
-export type { Encryption, Timeouts } from "./s3/bucket-config.ts";
+export type { Timeouts } from "./http/timeouts.ts";
+export type { Encryption } from "./s3/bucket-config.ts";
 
 /** Options of `b2`: a bucket of Backblaze B2. */
 export interface B2Options extends BucketOptions {

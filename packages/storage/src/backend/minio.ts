@@ -3,7 +3,8 @@ import type { Backend } from "./backend.ts";
 import { s3Backend } from "./s3/backend.ts";
 import { type BucketConfig, type BucketOptions, commonConfig } from "./s3/bucket-config.ts";
 
-export type { Encryption, Timeouts } from "./s3/bucket-config.ts";
+export type { Timeouts } from "./http/timeouts.ts";
+export type { Encryption } from "./s3/bucket-config.ts";
 
 /** Options of `minio`: a bucket of a MinIO server. */
 export interface MinioOptions extends BucketOptions {

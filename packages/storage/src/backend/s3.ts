@@ -7,7 +7,8 @@ import {
   type Credentials,
 } from "./s3/bucket-config.ts";
 
-export type { Credentials, Encryption, Timeouts } from "./s3/bucket-config.ts";
+export type { Timeouts } from "./http/timeouts.ts";
+export type { Credentials, Encryption } from "./s3/bucket-config.ts";
 
 /** Options of `s3`: a bucket of Amazon S3, or of another server of its protocol. */
 export interface S3Options extends BucketOptions {

@@ -1,4 +1,5 @@
 import { usage } from "../../errors.ts";
+import { checkedTimeouts, type Timeouts } from "../http/timeouts.ts";
 
 /** Server-side encryption to request, in addition to the encryption of @idk/storage. */
 export type Encryption =
@@ -8,26 +9,6 @@ export type Encryption =
   | { readonly type: "aws:kms"; readonly keyId?: string | undefined }
   /** With this 32-byte key, which every request sends and the provider does not keep. Needs TLS. */
   | { readonly type: "SSE-C"; readonly key: Uint8Array };
-
-/** Milliseconds. A call that exceeds one fails with `unavailable`, as a transient error. */
-export interface Timeouts {
-  /**
-   * For connecting to a server that has not yet responded, or failed to respond last time. By
-   * default 10 s. Through a proxy, only `firstByte` applies.
-   */
-  readonly connect?: number | undefined;
-  /**
-   * From the start of a call, connecting included, to the first byte of the response. By default
-   * 30 s. A `put` gets another second per 64 KiB, because the progress of an upload is not visible:
-   * for the largest blob, of 16 MiB, that is 256 s more.
-   */
-  readonly firstByte?: number | undefined;
-  /**
-   * For each part of a response: in this time, 1 KiB per second must arrive or the response end. By
-   * default 30 s, so 30 KiB.
-   */
-  readonly stall?: number | undefined;
-}
 
 /** An access key, with a session token if it is temporary. */
 export interface Credentials {
@@ -72,8 +53,6 @@ export interface BucketOptions {
   readonly timeouts?: Timeouts | undefined;
 }
 
-const TIMEOUTS = { connect: 10_000, firstByte: 30_000, stall: 30_000 };
-
 /**
  * Checks the options that all providers have in common.
  *
@@ -86,21 +65,12 @@ export function commonConfig(
   // An access point's name is an ARN. These characters would change the path of the URL.
   if (bucket === "" || /[\s?#%]/u.test(bucket)) throw usage("the bucket's name is malformed");
   const origin = endpoint === undefined ? undefined : originOf(endpoint);
-  const {
-    connect = TIMEOUTS.connect,
-    firstByte = TIMEOUTS.firstByte,
-    stall = TIMEOUTS.stall,
-  } = timeouts ?? {};
-  for (const [name, value] of Object.entries({ connect, firstByte, stall })) {
-    // Timers with a delay of 2^31 or more fire at once.
-    if (!(value > 0 && value < 2 ** 31)) throw usage(`timeouts.${name} must be milliseconds`);
-  }
   return {
     bucket,
     keyPrefix: keyPrefixOf(prefix),
     endpoint: origin,
     encryption: checkedEncryption(encryption, origin),
-    timeouts: { connect, firstByte, stall },
+    timeouts: checkedTimeouts(timeouts),
   };
 }
 

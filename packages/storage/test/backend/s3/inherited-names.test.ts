@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { systemError } from "../../../src/backend/filesystem/errors.ts";
-import { decodeEntities } from "../../../src/backend/s3/http/xml.ts";
+import { decodeEntities } from "../../../src/backend/http/entities.ts";
 import { initBucket } from "../../../src/backend/s3/provision/init-bucket.ts";
 import { createStore, StorageError } from "../../../src/index.ts";
 import { alice, codeOf } from "../../support.ts";

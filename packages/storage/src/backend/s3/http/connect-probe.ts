@@ -1,6 +1,6 @@
 import { connect, type Socket } from "node:net";
 import { StorageError } from "../../../errors.ts";
-import type { Deadline } from "./deadline.ts";
+import type { Deadline } from "../../http/deadline.ts";
 import { proxyFor } from "./proxy.ts";
 
 /**

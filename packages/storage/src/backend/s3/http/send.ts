@@ -1,16 +1,7 @@
 import { StorageError, usage } from "../../../errors.ts";
+import { requireUncompressed } from "../../http/response.ts";
+import { ProxyFailure } from "./errors.ts";
 import { proxyFor } from "./proxy.ts";
-
-/** A request that failed on its way through a proxy; the reason is its cause. */
-export class ProxyFailure extends Error {
-  /** The proxy's host and port, without its credentials. */
-  readonly proxy: string;
-
-  constructor(proxy: string, cause: unknown) {
-    super(`the proxy ${proxy} failed`, { cause });
-    this.proxy = proxy;
-  }
-}
 
 /**
  * As `fetch`, through the proxy that the environment names for the URL. All requests of the object
@@ -24,17 +15,9 @@ export class ProxyFailure extends Error {
  */
 export async function send(url: string, init: RequestInit): Promise<Response> {
   const response = await sendThroughProxy(url, init);
-  const encoding = response.headers.get("content-encoding")?.toLowerCase() ?? "";
-  if (init.method === "HEAD" || !COMPRESSED.test(encoding)) return response;
-  void response.body?.cancel().catch(() => undefined);
-  throw new StorageError(
-    "unavailable",
-    "the response is compressed, which the request did not allow; check the endpoint URL, and the proxies before it",
-  );
+  requireUncompressed(response, init.method);
+  return response;
 }
-
-/** Not `identity`, and not `aws-chunked`, which some servers return although it concerns the upload. */
-const COMPRESSED = /gzip|deflate|compress|br|zstd/u;
 
 async function sendThroughProxy(url: string, init: RequestInit): Promise<Response> {
   const proxy = proxyFor(new URL(url));

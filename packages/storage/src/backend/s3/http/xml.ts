@@ -1,4 +1,5 @@
 import { StorageError } from "../../../errors.ts";
+import { decodeEntities } from "../../http/entities.ts";
 
 /**
  * The children of an XML element, in order; each is an object with the child's name as its only key.
@@ -81,29 +82,6 @@ export function textOf(element: XmlElement, name: string): string | undefined {
 /** Whether a value of a node is an element rather than text. */
 function isElement(value: unknown): value is XmlElement {
   return Array.isArray(value);
-}
-
-const ENTITIES: ReadonlyMap<string, string> = new Map(
-  Object.entries({
-    lt: "<",
-    gt: ">",
-    quot: '"',
-    apos: "'",
-    amp: "&",
-  }),
-);
-
-/** Decodes the five predefined entities and character references; leaves anything else alone. */
-export function decodeEntities(text: string): string {
-  if (!text.includes("&")) return text;
-  return text.replaceAll(
-    /&(?:(lt|gt|quot|apos|amp)|#(\d{1,7})|#x([0-9a-f]{1,6}));/giu,
-    (entity, name?: string, decimal?: string, hex?: string) => {
-      if (name !== undefined) return ENTITIES.get(name) ?? entity;
-      const point = decimal === undefined ? Number.parseInt(hex ?? "", 16) : Number(decimal);
-      return point <= 0x10ffff ? String.fromCodePoint(point) : entity;
-    },
-  );
 }
 
 /** @param operation the protocol's name of the request, such as `ListObjectsV2` */

@@ -1,6 +1,7 @@
 import { StorageError } from "../../../errors.ts";
 import type { BucketContext } from "../bucket-context.ts";
-import { discardBody, readText, sendRequest } from "../http/requests.ts";
+import { discardBody, readText } from "../../http/response.ts";
+import { sendRequest } from "../http/requests.ts";
 import { MAX_RESPONSE_BYTES } from "../http/short-response.ts";
 import { invalidResult, parseXml, textOf, type XmlElement } from "../http/xml.ts";
 

@@ -1,6 +1,7 @@
 import { StorageError } from "../../../errors.ts";
 import type { BucketContext } from "../bucket-context.ts";
-import { discardBody, sendRequest } from "../http/requests.ts";
+import { discardBody } from "../../http/response.ts";
+import { sendRequest } from "../http/requests.ts";
 
 /** A name that no blob has, so that the answer is short. */
 const NO_BLOB = "0".repeat(64);

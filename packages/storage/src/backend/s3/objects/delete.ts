@@ -1,5 +1,6 @@
 import { StorageError } from "../../../errors.ts";
-import { discardBody, sendRequest } from "../http/requests.ts";
+import { discardBody } from "../../http/response.ts";
+import { sendRequest } from "../http/requests.ts";
 import { childrenOf, textOf } from "../http/xml.ts";
 import { describeObject, type BucketContext } from "../bucket-context.ts";
 import { isTruncated, MAX_TOKEN, noContinuation, queryBucket } from "./bucket.ts";

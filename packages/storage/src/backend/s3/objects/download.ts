@@ -1,8 +1,9 @@
-import { StorageError } from "../../../errors.ts";
-import { readHeaders } from "../encryption.ts";
-import { type ErrorResponse, responseError } from "../http/errors.ts";
-import { contentLength, sendRequest, type S3Response } from "../http/requests.ts";
+import type { ErrorResponse } from "../../http/errors.ts";
+import { rangeHeader, readRange, readWhole } from "../../http/read-blob.ts";
 import { describeObject, type BucketContext } from "../bucket-context.ts";
+import { readHeaders } from "../encryption.ts";
+import { bucketError } from "../http/errors.ts";
+import { sendRequest } from "../http/requests.ts";
 import { requireBucket } from "./bucket.ts";
 
 /**
@@ -25,9 +26,7 @@ export async function getBlob(
       method: "GET",
       key: config.keyPrefix + name,
       headers: {
-        ...(offset !== undefined && {
-          range: `bytes=${offset}-${offset + Math.max(0, buffer.length - 1)}`,
-        }),
+        ...(offset !== undefined && rangeHeader(offset, buffer)),
         ...readHeaders(config.encryption),
       },
       action,
@@ -49,64 +48,5 @@ export async function getBlob(
   );
   if (typeof result === "number") return result;
   await requireBucket(bucket, signal);
-  throw responseError(result, action, config.bucket);
-}
-
-async function readWhole(
-  buffer: Uint8Array,
-  response: S3Response,
-  action: string,
-): Promise<number> {
-  const tooLong = (): StorageError =>
-    new StorageError("limit", `cannot ${action}: it is longer than ${buffer.length} bytes`);
-  const announced = contentLength(response.headers);
-  if (announced !== undefined && announced > buffer.length) {
-    response.cancel();
-    throw tooLong();
-  }
-  let length = 0;
-  for await (const chunk of response.chunks()) {
-    if (length + chunk.length > buffer.length) throw tooLong();
-    buffer.set(chunk, length);
-    length += chunk.length;
-  }
-  if (announced !== undefined && length !== announced) throw truncated(length, announced, action);
-  return length;
-}
-
-/** Reads no more than fits, even if the server ignores ranges and sends the whole blob. */
-async function readRange(
-  buffer: Uint8Array,
-  offset: number,
-  response: S3Response,
-  action: string,
-): Promise<number> {
-  const announced = contentLength(response.headers);
-  const [, start] = /^bytes (\d{1,15})-/u.exec(response.headers.get("content-range") ?? "") ?? [];
-  let before = offset - Number(start ?? 0);
-  if (before < 0) {
-    response.cancel();
-    throw new StorageError("unavailable", `cannot ${action}: the server sent another range`);
-  }
-  let received = 0;
-  let length = 0;
-  for await (const chunk of response.chunks()) {
-    received += chunk.length;
-    const part = chunk.subarray(before, before + buffer.length - length);
-    before = Math.max(0, before - chunk.length);
-    buffer.set(part, length);
-    length += part.length;
-    if (length === buffer.length) return length;
-  }
-  if (announced !== undefined && received !== announced)
-    throw truncated(received, announced, action);
-  return length;
-}
-
-function truncated(length: number, announced: number, action: string): StorageError {
-  return new StorageError(
-    "unavailable",
-    `cannot ${action}: the response ended after ${length} of ${announced} bytes; try again`,
-    { transient: true },
-  );
+  throw bucketError(result, action, config.bucket);
 }

@@ -1,7 +1,8 @@
-import { StorageError } from "../../../errors.ts";
 import type { BlobInfo } from "../../backend.ts";
+import { blobInfo } from "../../http/read-blob.ts";
+import { discardBody } from "../../http/response.ts";
 import { encryptionIn, readHeaders } from "../encryption.ts";
-import { contentLength, discardBody, sendRequest, requireEtag } from "../http/requests.ts";
+import { sendRequest, requireEtag } from "../http/requests.ts";
 import { describeObject, type BucketContext } from "../bucket-context.ts";
 import { requireBucket } from "./bucket.ts";
 
@@ -62,14 +63,8 @@ async function sendHead(
 }
 
 function infoIn(headers: Headers, trustChecksums: boolean, action: string): BlobInfo {
-  const size = contentLength(headers);
-  if (size === undefined) {
-    throw new StorageError("unavailable", `cannot ${action}: the response has no content length`);
-  }
-  const storedAt = Date.parse(headers.get("last-modified") ?? "");
   return {
-    size,
-    ...(Number.isNaN(storedAt) ? {} : { storedAt }),
+    ...blobInfo(headers, action),
     sha256: trustChecksums ? sha256In(headers) : undefined,
     encryption: encryptionIn(headers),
   };

@@ -1,9 +1,10 @@
 import { createHash } from "node:crypto";
 import { StorageError, usage } from "../../../errors.ts";
 import { isBlobName, MARKERS, type PutCallOptions } from "../../backend.ts";
+import type { ErrorResponse } from "../../http/errors.ts";
+import { discardBody } from "../../http/response.ts";
 import { uploadHeaders } from "../encryption.ts";
-import type { ErrorResponse } from "../http/errors.ts";
-import { discardBody, sendRequest, requireEtag } from "../http/requests.ts";
+import { sendRequest, requireEtag } from "../http/requests.ts";
 import { describeObject, type BucketContext } from "../bucket-context.ts";
 
 /**

@@ -4,8 +4,9 @@ import { StorageError } from "../../../errors.ts";
 import { foreignCause } from "../../../text.ts";
 import { type BucketConfig, requirePrintableKeys } from "../bucket-config.ts";
 import { connect } from "../http/connection.ts";
-import { startDeadline } from "../http/deadline.ts";
-import { type ErrorResponse, exceptionError, responseError } from "../http/errors.ts";
+import { startDeadline } from "../../http/deadline.ts";
+import type { ErrorResponse } from "../../http/errors.ts";
+import { bucketError, exceptionError } from "../http/errors.ts";
 import {
   encryptionRule,
   nameTaken,
@@ -47,9 +48,7 @@ export async function awsProvisioner(
       if (response === undefined || deadline.error !== undefined) probe.failed();
       else probe.responded();
       if (deadline.error !== undefined) throw deadline.error;
-      throw response
-        ? responseError(response, action, bucket)
-        : sdkException(error, action, signal);
+      throw response ? bucketError(response, action, bucket) : sdkException(error, action, signal);
     } finally {
       unwatch();
       deadline.end();

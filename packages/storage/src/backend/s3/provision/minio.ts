@@ -3,8 +3,8 @@ import { Readable, Writable } from "node:stream";
 import { throwIfAborted, untilAborted } from "../../../abort.ts";
 import { StorageError, usage } from "../../../errors.ts";
 import { type BucketConfig, requirePrintableKeys } from "../bucket-config.ts";
-import { startDeadline } from "../http/deadline.ts";
-import { exceptionError, responseError } from "../http/errors.ts";
+import { startDeadline } from "../../http/deadline.ts";
+import { bucketError, exceptionError } from "../http/errors.ts";
 import { sendShort, type ShortResponse } from "../http/short-response.ts";
 import { invalidResult } from "../http/xml.ts";
 import { explainMissing } from "../peer-dependencies.ts";
@@ -221,7 +221,7 @@ function clientError(
   const parsed = error instanceof Error && error.name === "S3Error";
   const header = (name: string): string | null => response?.headers[name] ?? null;
   const [code, message] = parsed ? [codeOf(error), error.message] : ["", ""];
-  return responseError({ status, code, message, header }, action, bucket);
+  return bucketError({ status, code, message, header }, action, bucket);
 }
 
 function codeOf(error: unknown): string {

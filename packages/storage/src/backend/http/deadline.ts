@@ -1,4 +1,4 @@
-import { StorageError } from "../../../errors.ts";
+import { StorageError } from "../../errors.ts";
 
 /** A timeout that can be extended, combined with the caller's signal. */
 export interface Deadline {
@@ -35,7 +35,7 @@ export function startDeadline(
   signal?.addEventListener("abort", cancel, { once: true });
   if (signal?.aborted) cancel();
   let ended: StorageError | undefined;
-  let timer: NodeJS.Timeout | undefined;
+  let timer: ReturnType<typeof setTimeout> | undefined;
   const fail = (error: StorageError): void => {
     ended = error;
     controller.abort(error);

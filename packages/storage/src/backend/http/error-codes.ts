@@ -1,4 +1,4 @@
-import type { ErrorCode } from "../../../errors.ts";
+import type { ErrorCode } from "../../errors.ts";
 
 /** What an error response means for the caller. */
 export interface ErrorMeaning {
