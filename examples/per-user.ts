@@ -31,7 +31,8 @@ export interface PerUserOptions {
  *
  * - `PUT /files/NAME` encrypts the body for the signed-in user and the recovery key. The server has no
  *   identity: what it has stored, it cannot read.
- * - `GET /blobs/ADDRESS` returns a blob as it is stored. The user's browser opens it (web-backend.ts).
+ * - `GET /blobs/ADDRESS` returns a blob as it is stored. The user's browser opens it, with
+ *   `http({ url: "/blobs" })` of `@idk/storage/http`.
  */
 export function perUserFiles(options: PerUserOptions): Hono {
   const { backend, recovery, userOf, remember, maxBytes } = options;

@@ -139,7 +139,7 @@ async function inExamples(work: (folder: string) => Promise<void>): Promise<void
     await rm(join(folder, "node_modules"));
     await symlink(join(examples, "node_modules"), join(folder, "node_modules"));
     await writeFile(join(folder, "package.json"), '{"type":"module"}');
-    for (const name of ["per-user.ts", "web-backend.ts"]) {
+    for (const name of ["per-user.ts", "presigned-urls.ts"]) {
       await copyFile(join(examples, name), join(folder, name));
     }
     await work(folder);

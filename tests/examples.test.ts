@@ -1,18 +1,18 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { createStore, formatIdentity, generateIdentity, parseAddress } from "@idk/storage";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { minioServer, newBucket } from "./servers/s3-servers.ts";
+import { type Bucket, minioServer, newBucket } from "./servers/s3-servers.ts";
 import { PutObjectCommand } from "@aws-sdk/client-s3";
 import { filesystem } from "@idk/storage/filesystem";
+import { http } from "@idk/storage/http";
 import { join } from "node:path";
 import { requireServer, skipIfMissing } from "./servers/require-server.ts";
 import { randomBytes } from "node:crypto";
 import { memory } from "@idk/storage/memory";
 import { perUserFiles } from "../examples/per-user.ts";
-import { presignedUrls } from "../examples/presigned-urls.ts";
+import { signingService } from "../examples/presigned-urls.ts";
 import { s3 } from "@idk/storage/s3";
 import { tmpdir } from "node:os";
-import { webBackend } from "../examples/web-backend.ts";
 
 const examples = join(import.meta.dir, "../examples");
 const identity = await generateIdentity();
@@ -174,7 +174,7 @@ describe("files for each user", () => {
 
     const download = (name: string) => new URL(`blobs/${name}`, server.url).href;
     expect((await fetch(download(address))).status).toBe(401);
-    const backend = webBackend({ download, headers: { "x-user": "bob" } });
+    const backend = http({ url: new URL("blobs", server.url), headers: { "x-user": "bob" } });
     for (const reader of [ada, recovery]) {
       const store = createStore({ backend, identities: [reader] });
       const opened = await store.get(address);
@@ -185,52 +185,91 @@ describe("files for each user", () => {
     const store = createStore({ backend, identities: [bob], recipients: [bob.recipient] });
     expect(await code(store.get(address))).toBe("no-match");
     expect(await code(store.get("0".repeat(64)))).toBe("not-found");
-    expect(await code(store.put("x"))).toBe("permission");
+    expect(await code(store.put("x"))).toBe("unavailable");
     expect(await code(backend.get(address, new Uint8Array(100)))).toBe("limit");
     expect(await code(store.get(address, { signal: AbortSignal.abort() }))).toBe("aborted");
   });
 });
 
 requireServer("minio")("presigned URLs", () => {
-  test("let a client without credentials store and fetch", async () => {
-    const bucket = await newBucket(minioServer());
-    try {
-      const { endpoint, accessKeyId, secretAccessKey } = bucket.server;
-      const { hostname, port, protocol } = new URL(endpoint);
-      const options = {
-        endPoint: hostname,
-        port: Number(port),
-        useSSL: protocol === "https:",
-        region: "us-east-1",
-        accessKey: accessKeyId,
-        secretKey: secretAccessKey,
-      };
-      const urls = presignedUrls(options, bucket.name, "attic");
-      expect(urls.upload("../secret")).rejects.toThrow("64 lowercase hexadecimal digits");
-      await using there = createStore({
-        backend: webBackend(urls),
-        recipients: [identity.recipient],
-        identities: [identity],
-      });
-      const content = randomBytes(5_000_000);
-      const address = await there.put(content);
-      expect(Buffer.from(await (await there.get(address)).bytes()).equals(content)).toBe(true);
+  let bucket: Bucket;
+  let sign: (name: string, method: string, size?: number, user?: string) => Promise<Response>;
+  beforeAll(async () => {
+    bucket = await newBucket(minioServer());
+    const { endpoint, accessKeyId, secretAccessKey } = bucket.server;
+    const app = signingService({
+      bucket: `${endpoint}/${bucket.name}/attic`,
+      region: "us-east-1",
+      accessKeyId,
+      secretAccessKey,
+      userOf: async (request) => request.headers.get("x-user") || undefined,
+      allow: (user, method) => user === "ada" || method === "GET",
+    });
+    sign = async (name, method, size, user = "ada") => {
+      const headers = { "content-type": "application/json", "x-user": user };
+      const body = JSON.stringify({ name, method, size });
+      return app.request("/sign", { method: "POST", headers, body });
+    };
+  });
+  afterAll(() => bucket.remove());
 
-      const credentials = { accessKeyId, secretAccessKey };
-      await using store = createStore({
-        backend: s3({
-          bucket: bucket.name,
-          prefix: "attic",
-          endpoint,
-          region: "us-east-1",
-          credentials,
-        }),
-        identities: [identity],
-      });
-      await store.verify(address, { deep: true });
-    } finally {
-      await bucket.remove();
-    }
+  const signedFor = (user: string) =>
+    http({
+      async sign(name, method, { size }) {
+        const response = await sign(name, method, size, user);
+        return response.ok ? ((await response.json()) as { url: string }) : undefined;
+      },
+    });
+
+  test("let a client without credentials store and fetch", async () => {
+    const content = randomBytes(5_000_000);
+    const recipients = [identity.recipient];
+    const there = createStore({ backend: signedFor("ada"), recipients, identities: [identity] });
+    const address = await there.put(content);
+    expect(Buffer.from(await (await there.get(address)).bytes()).equals(content)).toBe(true);
+
+    const { endpoint, accessKeyId, secretAccessKey } = bucket.server;
+    const credentials = { accessKeyId, secretAccessKey };
+    const options = { bucket: bucket.name, prefix: "attic", endpoint, region: "us-east-1" };
+    const backend = s3({ ...options, credentials });
+    await using store = createStore({ backend, identities: [identity] });
+    await store.verify(address, { deep: true });
+
+    const eve = createStore({ backend: signedFor("eve"), recipients, identities: [identity] });
+    expect(await (await eve.get(address)).bytes()).toHaveLength(content.length);
+    expect(await eve.put(content).catch((error) => error.code)).toBe("permission");
+  });
+
+  test("store nothing but the bytes that have the name, once", async () => {
+    const bytes = randomBytes(1000);
+    const name = new Bun.CryptoHasher("sha256").update(bytes).digest("hex");
+    const put = async (body: Uint8Array<ArrayBuffer>): Promise<string> => {
+      const signed = (await (await sign(name, "PUT", 1000)).json()) as {
+        url: string;
+        headers: Record<string, string>;
+      };
+      const { headers } = signed;
+      const response = await fetch(signed.url, { method: "PUT", body, headers });
+      return response.ok ? "stored" : /<Code>(\w+)/u.exec(await response.text())![1]!;
+    };
+    expect(await put(randomBytes(1000))).toBe("XAmzContentChecksumMismatch");
+    expect(await put(bytes.subarray(0, 999))).toBe("SignatureDoesNotMatch");
+    expect(await put(bytes)).toBe("stored");
+    expect(await put(bytes)).toBe("PreconditionFailed");
+    // Nor without the headers that are signed.
+    const { url } = (await (await sign(name, "PUT", 1000)).json()) as { url: string };
+    expect((await fetch(url, { method: "PUT", body: bytes })).ok).toBe(false);
+  });
+
+  test("are refused for other names, methods and lengths, and without a user", async () => {
+    const name = "ab".repeat(32);
+    const statusOf = async (...request: Parameters<typeof sign>) => (await sign(...request)).status;
+    expect(await statusOf("../secret", "GET")).toBe(400);
+    expect(await statusOf(name, "DELETE")).toBe(400);
+    expect(await statusOf(name, "PUT", 2 ** 24 + 1025)).toBe(413);
+    expect(await statusOf(name, "PUT", -1)).toBe(413);
+    expect(await statusOf(name, "PUT", 10, "eve")).toBe(403);
+    expect(await statusOf(name, "GET", 10, "")).toBe(401);
   });
 });
 

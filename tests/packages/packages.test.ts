@@ -26,6 +26,7 @@ const OBJECT_STORES = `
   import { s3 } from "@idk/storage/s3";
   import { minio } from "@idk/storage/minio";
   import { b2 } from "@idk/storage/b2";
+  import { http } from "@idk/storage/http";
   import { initBucket } from "@idk/storage/provision";
 
   const endpoint = "https://127.0.0.1:1";
@@ -40,6 +41,7 @@ const OBJECT_STORES = `
     s3: head(s3(s3Options)),
     minio: head(minio(minioOptions)),
     b2: head(b2(b2Options)),
+    http: head(http({ url: endpoint })),
     provisionS3: provision({ provider: "s3", ...s3Options }),
     provisionMinio: provision({ provider: "minio", ...minioOptions }),
   };
@@ -149,7 +151,7 @@ test("the command declares what its bundle loads and includes the licences of wh
 });
 
 const ENTRY_POINTS = [
-  ["storage", [".", "./b2", "./blobs", "./filesystem", "./format", "./memory", "./minio", "./provision", "./s3", "./testing", "./text", "./url"]], // prettier-ignore
+  ["storage", [".", "./b2", "./blobs", "./filesystem", "./format", "./http", "./memory", "./minio", "./provision", "./s3", "./testing", "./text", "./url"]], // prettier-ignore
   ["recorder", [".", "./read"]],
 ] as const;
 
@@ -230,6 +232,7 @@ describe("installed from the tarballs", () => {
           s3: missing("an object store", sdk),
           minio: missing("an object store", sdk),
           b2: missing("an object store", sdk),
+          http: expect.stringMatching(/^unavailable: /u),
           provisionS3: missing("an object store", sdk),
           provisionMinio: missing("provisioning on MinIO", client),
         });
@@ -245,6 +248,7 @@ describe("installed from the tarballs", () => {
           s3: expect.stringMatching(/^unavailable: /u),
           minio: expect.stringMatching(/^unavailable: /u),
           b2: expect.stringMatching(/^unavailable: /u),
+          http: expect.stringMatching(/^unavailable: /u),
           provisionS3: expect.stringMatching(/^unavailable: /u),
           provisionMinio: expect.stringMatching(/^unavailable: /u),
         });

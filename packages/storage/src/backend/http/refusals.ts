@@ -51,6 +51,12 @@ function meaningOf(response: ErrorResponse, { method, host }: ShownRequest): Err
   if (code === "NoSuchBucket") {
     return { code: "unavailable", explanation: "the bucket does not exist; check the URL" };
   }
+  if (status === 404 && method === "PUT") {
+    return {
+      code: "unavailable",
+      explanation: `${host} has no place for the blob (404); check the URL`,
+    };
+  }
   if (status === 405) return denied(`${host} does not allow ${method}`);
   if (status === 413 || code === "EntityTooLarge") {
     return { code: "unavailable", explanation: `${host} does not accept a blob of this length` };

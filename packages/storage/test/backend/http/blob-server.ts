@@ -7,8 +7,8 @@ export interface BlobServer extends Disposable {
   /** Below which the blobs are, with a slash at the end. */
   readonly url: string;
   readonly blobs: Backend;
-  /** The requests so far, without their bodies. */
-  readonly requests: Request[];
+  /** The requests so far. */
+  readonly requests: { readonly method: string; readonly url: string; readonly headers: Headers }[];
 }
 
 /** @param respond answers a request itself, or returns undefined */
@@ -16,13 +16,15 @@ export function blobServer(
   respond: (request: Request) => Response | Promise<Response> | undefined = () => undefined,
 ): BlobServer {
   const blobs = memory();
-  const requests: Request[] = [];
+  const requests: BlobServer["requests"] = [];
   const server = Bun.serve({
     port: 0,
     hostname: "127.0.0.1",
     maxRequestBodySize: 2 ** 25,
     async fetch(request) {
-      requests.push(request);
+      const { method, url } = request;
+      // A copy, because Bun drops the headers when it has responded.
+      requests.push({ method, url, headers: new Headers(request.headers) });
       return (await respond(request)) ?? serve(blobs, request);
     },
   });
