@@ -8,7 +8,7 @@ import { ensureBuilt } from "../built.ts";
 import { makeCertificate } from "../servers/certificate.ts";
 
 const root = join(import.meta.dir, "../..");
-const script = join(import.meta.dir, "through-proxy.mjs");
+const script = join(import.meta.dir, "object-store-requests.mjs");
 const ALL_OK = { put: "ok", get: "ok", list: "ok", sdk: "ok", minio: "ok" };
 
 /** A proxy that records what it is asked for, and forwards it. */
@@ -211,7 +211,7 @@ function proxyTests(runtime: "bun" | "node"): void {
     const { results } = await run(variables, plain.endpoint, secure.endpoint);
     for (const text of results.flatMap((each) => Object.values(each))) {
       expect(text).toStartWith("unavailable: cannot ");
-      expect(text).toContain("the connection through the proxy 127.0.0.1:1 failed");
+      expect(text).toContain("through the proxy 127.0.0.1:1 failed");
       expect(text).not.toContain("password");
     }
   }, 60_000);

@@ -9,7 +9,7 @@ export interface Deadline {
   /**
    * Sets the time left to this many milliseconds from now.
    *
-   * @param failure what the store did if the time runs out, to follow "the store"
+   * @param failure what the server did if the time runs out, to follow its name
    */
   extend(ms: number, failure?: string): void;
   /** Ends the request at once with this error. */
@@ -23,11 +23,13 @@ export interface Deadline {
 /**
  * @param ms until the first `extend`
  * @param action what is being attempted, to follow "cannot"
+ * @param server `HOST:PORT`, for messages
  */
 export function startDeadline(
   signal: AbortSignal | undefined,
   ms: number,
   action: string,
+  server: string,
 ): Deadline {
   // Not AbortSignal.any: one signal may outlive thousands of requests, each of which detaches here.
   const controller = new AbortController();
@@ -44,7 +46,7 @@ export function startDeadline(
     clearTimeout(timer);
     timer = setTimeout(() => {
       const seconds = Math.round(duration / 100) / 10;
-      const text = `cannot ${action}: the store ${failure} for ${seconds} s; try again`;
+      const text = `cannot ${action}: ${server} ${failure} for ${seconds} s; try again`;
       fail(new StorageError("unavailable", text, { transient: true }));
     }, duration);
   };

@@ -65,8 +65,9 @@ function retryAfter(value: string | null): number | undefined {
   return Number.isNaN(ms) ? undefined : Math.max(0, ms);
 }
 
-/** What Bun and Node report if a server without TLS responds to a TLS handshake. */
-const NO_TLS = /^(?:EPROTO|ERR_SSL_(?:WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG))$/u;
+/** What Bun and Node report if a TLS handshake fails, because the server does not use TLS or else. */
+export const TLS_HANDSHAKE: RegExp =
+  /^(?:EPROTO|ERR_SSL_(?:WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG))$/u;
 
 const UNTRUSTED_CERTIFICATE = /CERT|SELF_SIGNED|ERR_TLS|UNABLE_TO_VERIFY|ERR_SSL/u;
 
@@ -76,6 +77,8 @@ const UNTRUSTED_CERTIFICATE = /CERT|SELF_SIGNED|ERR_TLS|UNABLE_TO_VERIFY|ERR_SSL
  */
 const NETWORK =
   /^(?:E(?:CONN|HOST|NET|AI_)\w+|E(?:PIPE|TIMEDOUT|NOTFOUND|ADDRNOTAVAIL|PROTO|MFILE|NFILE|NOBUFS)|HPE_\w+|UND_ERR_(?:SOCKET|CLOSED|DESTROYED|\w+_(?:TIMEOUT|MISMATCH))|ERR_STREAM_PREMATURE_CLOSE|Connection\w+|FailedToOpenSocket|Timeout|Malformed_HTTP_Response)$/u;
+
+const NAME_RESOLUTION = /^E(?:AI_\w+|NOTFOUND)$/u;
 
 /** The messages of `fetch` errors that have no code. */
 const FETCH_FAILED = /^(?:fetch failed|terminated)$/u;
@@ -104,30 +107,48 @@ export function isTlsFailure({ code }: Failure): boolean {
  * Converts an exception of `fetch`: no complete response arrived, or the request could not be sent.
  *
  * @param action what was attempted and on what, to follow "cannot"
+ * @param server `HOST:PORT`, or what it is if that is not known
  * @param cause the exception as it may be logged
  * @returns undefined if it is neither a failure of the connection nor of the request
  */
 export function fetchError(
   error: unknown,
   action: string,
+  server: string,
   cause: unknown = foreignCause(error),
 ): StorageError | undefined {
   const failure = innermost(error);
   const { name, code } = failure;
+  const shown = foreignText(code || name);
   const fail = (explanation: string, transient: boolean): StorageError =>
     new StorageError("unavailable", `cannot ${action}: ${explanation}`, { cause, transient });
-  if (NO_TLS.test(code)) {
+  if (TLS_HANDSHAKE.test(code)) {
     return fail(
-      `the TLS handshake failed (${code}); check that the server uses TLS on this port, or turn TLS off`,
+      `the TLS handshake with ${server} failed (${code}); check that the server uses TLS on this port, or turn TLS off`,
       true,
     );
   }
   if (isTlsFailure(failure)) {
-    return fail(`the server's certificate is not trusted (${foreignText(code)})`, false);
+    return fail(
+      `the certificate of ${server} is not trusted (${shown}); check the host name, or name the file of its CA in NODE_EXTRA_CA_CERTS`,
+      false,
+    );
+  }
+  if (code === "ECONNREFUSED") {
+    return fail(
+      `${server} refused the connection (${code}); check the host and the port, and that the server runs`,
+      true,
+    );
+  }
+  if (NAME_RESOLUTION.test(code)) {
+    return fail(
+      `the host name of ${server} cannot be resolved (${code}); check the host name and the network`,
+      true,
+    );
   }
   const fetchFailed = code === "" && error instanceof TypeError && FETCH_FAILED.test(error.message);
   if (NETWORK.test(code) || fetchFailed || name === "TimeoutError") {
-    return fail(`the connection failed (${foreignText(code || name)}); try again`, true);
+    return fail(`the connection to ${server} failed (${shown}); try again`, true);
   }
   if (error instanceof TypeError || name === "TypeError") {
     return new StorageError("unavailable", `cannot ${action}: the request could not be sent`, {

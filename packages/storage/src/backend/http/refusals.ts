@@ -89,7 +89,7 @@ export function noResponse(
     return new StorageError("unavailable", `cannot ${action}: ${text}`, { cause, transient: true });
   }
   return (
-    fetchError(error, action, cause) ??
+    fetchError(error, action, host, cause) ??
     new StorageError("unavailable", `cannot ${action}: the request failed`, { cause })
   );
 }
@@ -101,7 +101,8 @@ export function signingError(error: unknown, action: string): StorageError {
   const { text } = innermost(error);
   // Its own request failed, perhaps.
   const transient =
-    fetchError(error, action, cause)?.transient === true || (inBrowser() && isTypeError(error));
+    fetchError(error, action, "the server", cause)?.transient === true ||
+    (inBrowser() && isTypeError(error));
   const shown = text.replaceAll(/(https?:[^\s?]*)\?\S*/giu, "$1?…");
   return new StorageError("unavailable", `cannot ${action}: signing its URL failed: ${shown}`, {
     cause,

@@ -50,7 +50,12 @@ export async function sendTo<T>(
 ): Promise<T> {
   throwIfAborted(signal);
   const { firstByte, stall } = client.timeouts;
-  const deadline = startDeadline(signal, firstByteMs(firstByte, body?.length ?? 0), action);
+  const deadline = startDeadline(
+    signal,
+    firstByteMs(firstByte, body?.length ?? 0),
+    action,
+    "the server",
+  );
   let host = "the server";
   let arrived = false;
   try {

@@ -89,7 +89,7 @@ describe("the connect probe", () => {
     seen.respondAfterMs = 50;
     await head(backend);
     seen.hangUp = true;
-    await rejects(backend.head(NAME), "unavailable", "the connection failed");
+    await rejects(backend.head(NAME), "unavailable", `127.0.0.1:${server.port} failed`);
     seen.hangUp = false;
     expect(seen.opened - seen.withRequest).toBe(1);
     await head(backend);

@@ -173,7 +173,7 @@ requireServer("minio")("initBucket", () => {
       const error = await rejects(
         initBucket(location, {}, once),
         "unavailable",
-        "connection failed",
+        "127.0.0.1:1 refused the connection",
       );
       expect(error.transient).toBe(true);
     });

@@ -106,7 +106,7 @@ describe("an exception in the credentials function", () => {
     ]) {
       using fake = served(() => objectResponse(), failing(error));
       for (const call of everyCall(fake.backend)) {
-        const failure = await rejects(call(), "unavailable", "the connection failed");
+        const failure = await rejects(call(), "unavailable", "the credentials provider");
         expect(failure.transient).toBe(true);
       }
     }

@@ -1,7 +1,9 @@
 import type { S3Client } from "@aws-sdk/client-s3";
 import { usage } from "../../../errors.ts";
 import { type BucketConfig, requirePrintable, requirePrintableKeys } from "../bucket-config.ts";
-import { type ConnectProbe, connectProbe } from "./connect-probe.ts";
+import { type ConnectProbe, connectProbe } from "./probes/connect-probe.ts";
+import { type ProtocolProbe, protocolProbe } from "./probes/protocol-probe.ts";
+import { serverAddress } from "./probes/server-address.ts";
 import { sdkHandler } from "./sdk-handler.ts";
 import { explainMissing } from "../peer-dependencies.ts";
 import { createSigner } from "./sign.ts";
@@ -31,7 +33,10 @@ export interface Connection {
   readonly client: S3Client;
   /** Whether the endpoint comes from the SDK's variables or files rather than from the options. */
   readonly endpointFromEnvironment: boolean;
+  /** `HOST:PORT` of the server, for messages. */
+  readonly server: string;
   readonly probe: ConnectProbe;
+  readonly protocol: ProtocolProbe;
   /** The server's clock, according to its responses. */
   readonly clock: ServerClock;
   /** @throws the SDK's own error if it finds no credentials */
@@ -80,7 +85,9 @@ export async function connect(config: BucketConfig): Promise<Connection> {
   return {
     sdk,
     client,
+    server: serverAddress(url).text,
     probe,
+    protocol: protocolProbe(url, config),
     clock: serverClock(),
     endpointFromEnvironment: config.endpoint === undefined && resolved.isCustomEndpoint === true,
     async sign({ method, key, query = {}, headers }) {

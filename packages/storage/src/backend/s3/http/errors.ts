@@ -72,16 +72,21 @@ function skewExplanation(aheadMs: number): string {
   return `the clock of this machine ${difference}; set the clock`;
 }
 
+/** In place of the server, if credentials are requested from another one, such as a cloud's. */
+export const CREDENTIALS_PROVIDER = "the credentials provider";
+
 /**
  * Converts an exception: no complete response arrived, or the request could not be sent. Only
  * network failures are transient; a bug or an invalid option is not.
  *
  * @param action what was attempted and on what, to follow "cannot"
+ * @param server `HOST:PORT`, if it is known by now
  */
 export function exceptionError(
   error: unknown,
   action: string,
   signal: AbortSignal | undefined,
+  server = "the server",
 ): StorageError {
   if (error instanceof StorageError) return error;
   if (signal?.aborted) return aborted(signal);
@@ -104,9 +109,14 @@ export function exceptionError(
   if (proxy !== undefined && !isTlsFailure(failure)) {
     return fail(
       "unavailable",
-      `the connection through the proxy ${proxy} failed (${foreignText(code || name)}); check the proxy, HTTPS_PROXY, HTTP_PROXY and NO_PROXY, or try again`,
+      `the connection to ${server} through the proxy ${proxy} failed (${foreignText(code || name)}); check the proxy, HTTPS_PROXY, HTTP_PROXY and NO_PROXY, or try again`,
       true,
     );
   }
-  return fetchError(error, action) ?? fail("unavailable", text);
+  return fetchError(error, action, server) ?? fail("unavailable", text);
+}
+
+/** The code of a system error, `fetch` or TLS; empty if there is none. */
+export function failureCode(error: unknown): string {
+  return innermost(error).code;
 }

@@ -6,7 +6,7 @@ import { type HttpResponse, receive } from "../../http/response.ts";
 import { firstByteMs } from "../../http/timeouts.ts";
 import type { BucketContext } from "../bucket-context.ts";
 import type { UnsignedRequest } from "./connection.ts";
-import { bucketError, exceptionError } from "./errors.ts";
+import { bucketError, CREDENTIALS_PROVIDER, exceptionError, failureCode } from "./errors.ts";
 import { send } from "./send.ts";
 
 /** The SHA-256 of no bytes, which the signature of a request without a body contains. */
@@ -39,15 +39,20 @@ export async function sendRequest<T>(
   throwIfAborted(signal);
   const { firstByte, stall } = config.timeouts;
   const ms = firstByteMs(firstByte, body?.bytes.length ?? 0);
-  const deadline = startDeadline(signal, ms, action);
-  const { probe } = connection;
+  const { probe, protocol, server } = connection;
+  const deadline = startDeadline(signal, ms, action, server);
   const unwatch = probe.watch(deadline, action);
   try {
     const unsigned = {
       ...request,
       headers: { "x-amz-content-sha256": body?.sha256 ?? EMPTY_SHA256, ...request.headers },
     };
-    const { url, headers } = await untilAborted(connection.sign(unsigned), deadline.signal);
+    const { url, headers } = await untilAborted(
+      connection.sign(unsigned).catch((error: unknown) => {
+        throw exceptionError(error, action, signal, CREDENTIALS_PROVIDER);
+      }),
+      deadline.signal,
+    );
     const response = await send(url, {
       method,
       // A compressed response would not have the announced length.
@@ -59,14 +64,21 @@ export async function sendRequest<T>(
     probe.responded();
     connection.clock.observe(response.headers.get("date"));
     const received = receive(response, deadline, stall, true);
-    if (response.ok) return await read(received);
+    if (response.ok) {
+      protocol.responded();
+      return await read(received);
+    }
     const error = await errorResponse(received);
     const result = await onError?.(error);
     if (result !== undefined) return result;
-    throw bucketError(error, action, config.bucket);
+    if (error.code !== "") protocol.responded();
+    const mismatch = await untilAborted(protocol.mismatch(error.status, action), signal);
+    throw mismatch ?? bucketError(error, action, config.bucket);
   } catch (error) {
     if (deadline.error !== undefined || !(error instanceof StorageError)) probe.failed();
-    throw (!signal?.aborted && deadline.error) || exceptionError(error, action, signal);
+    const failure =
+      (!signal?.aborted && deadline.error) || exceptionError(error, action, signal, server);
+    throw (await untilAborted(protocol.mismatch(failureCode(error), action), signal)) ?? failure;
   } finally {
     unwatch();
     deadline.end();

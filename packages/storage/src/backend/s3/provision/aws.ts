@@ -6,7 +6,7 @@ import { type BucketConfig, requirePrintableKeys } from "../bucket-config.ts";
 import { connect } from "../http/connection.ts";
 import { startDeadline } from "../../http/deadline.ts";
 import type { ErrorResponse } from "../../http/errors.ts";
-import { bucketError, exceptionError } from "../http/errors.ts";
+import { bucketError, CREDENTIALS_PROVIDER, exceptionError, failureCode } from "../http/errors.ts";
 import {
   encryptionRule,
   nameTaken,
@@ -26,29 +26,42 @@ export async function awsProvisioner(
 ): Promise<Provisioner> {
   const { bucket, timeouts } = config;
   const action = `prepare the bucket ${bucket}`;
-  const { sdk, client, probe, close } = await connect(config).catch((error: unknown) => {
+  const connection = await connect(config).catch((error: unknown) => {
     throw exceptionError(error, action, undefined);
   });
+  const { sdk, client, probe, protocol, server, close } = connection;
 
   const send = async <T>(run: Run<T>): Promise<T> => {
     throwIfAborted(signal);
-    const deadline = startDeadline(signal, timeouts.firstByte + timeouts.stall, action);
+    const deadline = startDeadline(signal, timeouts.firstByte + timeouts.stall, action, server);
     const unwatch = probe.watch(deadline, action);
     try {
-      const work = client.config.credentials().then((keys) => {
-        requirePrintableKeys(keys);
-        return run(client, { abortSignal: deadline.signal });
-      });
+      const work = client.config.credentials().then(
+        (keys) => {
+          requirePrintableKeys(keys);
+          return run(client, { abortSignal: deadline.signal });
+        },
+        (error: unknown) => {
+          throw exceptionError(error, action, signal, CREDENTIALS_PROVIDER);
+        },
+      );
       // Finding credentials ignores the signal.
       const result = await untilAborted(work, deadline.signal);
       probe.responded();
+      protocol.responded();
       return result;
     } catch (error) {
       const response = signal?.aborted ? undefined : errorResponseOf(error);
       if (response === undefined || deadline.error !== undefined) probe.failed();
       else probe.responded();
       if (deadline.error !== undefined) throw deadline.error;
-      throw response ? bucketError(response, action, bucket) : sdkException(error, action, signal);
+      const failure = response?.code === "" ? response.status : failureCode(error);
+      throw (
+        (await untilAborted(protocol.mismatch(failure, action), signal)) ??
+        (response
+          ? bucketError(response, action, bucket)
+          : sdkException(error, action, signal, server))
+      );
     } finally {
       unwatch();
       deadline.end();
@@ -185,10 +198,11 @@ function sdkException(
   error: unknown,
   action: string,
   signal: AbortSignal | undefined,
+  server: string,
 ): StorageError {
   if (error instanceof Error && "$response" in error && !signal?.aborted) {
     const text = `cannot ${action}: the response cannot be parsed; check the endpoint URL, or try again`;
     return new StorageError("unavailable", text, { cause: foreignCause(error), transient: true });
   }
-  return exceptionError(error, action, signal);
+  return exceptionError(error, action, signal, server);
 }

@@ -4,7 +4,9 @@ import { throwIfAborted, untilAborted } from "../../../abort.ts";
 import { StorageError, usage } from "../../../errors.ts";
 import { type BucketConfig, requirePrintableKeys } from "../bucket-config.ts";
 import { startDeadline } from "../../http/deadline.ts";
-import { bucketError, exceptionError } from "../http/errors.ts";
+import { bucketError, exceptionError, failureCode } from "../http/errors.ts";
+import { protocolProbe } from "../http/probes/protocol-probe.ts";
+import { serverAddress } from "../http/probes/server-address.ts";
 import { sendShort, type ShortResponse } from "../http/short-response.ts";
 import { invalidResult } from "../http/xml.ts";
 import { explainMissing } from "../peer-dependencies.ts";
@@ -24,23 +26,28 @@ export async function minioProvisioner(
   config: BucketConfig,
   { signal, retrying }: ProvisionerOptions,
 ): Promise<Provisioner> {
-  const { bucket, region = "", timeouts } = config;
+  const { bucket, endpoint = "", region = "", timeouts } = config;
+  const url = new URL(endpoint);
+  const server = serverAddress(url).text;
+  const protocol = protocolProbe(url, config);
   const action = `prepare the bucket ${bucket}`;
   const transport = transportFor(config);
   const client = await clientFor(config, transport);
   const call = <T>(run: () => Promise<T>): Promise<T> =>
     retrying(async () => {
       throwIfAborted(signal);
-      const deadline = startDeadline(signal, timeouts.firstByte + timeouts.stall, action);
+      const deadline = startDeadline(signal, timeouts.firstByte + timeouts.stall, action, server);
       transport.useSignal(deadline.signal);
       try {
         return await untilAborted(run(), deadline.signal);
       } catch (error) {
         // An abandoned request must not keep the process alive.
         deadline.cancel();
-        throw (
-          deadline.error ?? clientError(error, transport.lastResponse(), action, bucket, signal)
-        );
+        if (deadline.error !== undefined) throw deadline.error;
+        const response = transport.lastResponse();
+        const failure = response?.status ?? failureCode(error);
+        const mismatch = await untilAborted(protocol.mismatch(failure, action), signal);
+        throw mismatch ?? clientError(error, response, { action, bucket, signal, server });
       } finally {
         deadline.end();
       }
@@ -204,19 +211,26 @@ function transportFor({ endpoint = "" }: BucketConfig): Transport {
   };
 }
 
+/** What failed, for its error. */
+interface Attempt {
+  readonly action: string;
+  readonly bucket: string;
+  readonly signal: AbortSignal | undefined;
+  readonly server: string;
+}
+
 function clientError(
   error: unknown,
   response: ShortResponse | undefined,
-  action: string,
-  bucket: string,
-  signal: AbortSignal | undefined,
+  { action, bucket, signal, server }: Attempt,
 ): StorageError {
-  if (signal?.aborted) return exceptionError(error, action, signal);
+  const exception = () => exceptionError(error, action, signal, server);
+  if (signal?.aborted) return exception();
   if (error instanceof Error && error.name === "InvalidBucketNameError") {
     return usage(`the bucket's name ${bucket} is not valid on MinIO; choose another`);
   }
   const status = response?.status ?? 0;
-  if (status < 300 || error instanceof StorageError) return exceptionError(error, action, signal);
+  if (status < 300 || error instanceof StorageError) return exception();
   // The client does not parse the body of responses that it considers worth a retry.
   const parsed = error instanceof Error && error.name === "S3Error";
   const header = (name: string): string | null => response?.headers[name] ?? null;

@@ -1,7 +1,8 @@
 import { connect, type Socket } from "node:net";
-import { StorageError } from "../../../errors.ts";
-import type { Deadline } from "../../http/deadline.ts";
-import { proxyFor } from "./proxy.ts";
+import { StorageError } from "../../../../errors.ts";
+import type { Deadline } from "../../../http/deadline.ts";
+import { proxyFor } from "../proxy.ts";
+import { type ServerAddress, serverAddress } from "./server-address.ts";
 
 /**
  * Tests beside the first requests whether the server accepts connections, because `fetch` does not
@@ -29,9 +30,7 @@ const NOT_WATCHED = (): void => undefined;
  * @param ms for name resolution and connecting together
  */
 export function connectProbe(url: URL, ms: number): ConnectProbe {
-  const { protocol, hostname, port } = url;
-  const host = hostname.replaceAll(/[[\]]/gu, "");
-  const target = { host, port: Number(port) || (protocol === "https:" ? 443 : 80) };
+  const server = serverAddress(url);
   // If there is a proxy, a direct connection to the server proves nothing.
   const proxied = proxyFor(url) !== undefined;
   const watched = new Set<() => void>();
@@ -43,7 +42,7 @@ export function connectProbe(url: URL, ms: number): ConnectProbe {
     attempt = undefined;
   };
   const start = (): void => {
-    attempt ??= tryToConnect(target, ms, (outcome) => {
+    attempt ??= tryToConnect(server, ms, (outcome) => {
       attempt = undefined;
       if (outcome === "connected") reachable = true;
       // Any other failure also occurs in the requests themselves, which report it.
@@ -59,7 +58,7 @@ export function connectProbe(url: URL, ms: number): ConnectProbe {
         request.fail(
           new StorageError(
             "unavailable",
-            `cannot ${action}: no connection to ${host}:${target.port} within ${seconds} s; check the address, the network and its firewalls`,
+            `cannot ${action}: no connection to ${server.text} within ${seconds} s; check the address, the network and its firewalls`,
             { transient: true },
           ),
         );
@@ -85,13 +84,13 @@ export function connectProbe(url: URL, ms: number): ConnectProbe {
 
 /** Connects and disconnects. Does not keep the process alive. */
 function tryToConnect(
-  target: { readonly host: string; readonly port: number },
+  { host, port }: ServerAddress,
   ms: number,
   done: (outcome: "connected" | "failed" | "timeout") => void,
 ): { cancel(): void } {
   // If the host has several addresses, any of them will do, as for `fetch`.
   const anyAddress = { autoSelectFamily: true, autoSelectFamilyAttemptTimeout: 1000 };
-  const socket: Socket = connect({ ...target, ...anyAddress });
+  const socket: Socket = connect({ host, port, ...anyAddress });
   let over = false;
   const finish = (outcome?: "connected" | "failed" | "timeout"): void => {
     if (over) return;

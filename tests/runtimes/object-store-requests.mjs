@@ -1,4 +1,4 @@
-// Usage: bun|node through-proxy.mjs ENDPOINT… Runs every kind of request of an object store at each endpoint,
+// Usage: bun|node object-store-requests.mjs ENDPOINT… Runs every kind of request of an object store at each endpoint,
 // and prints their results in an array.
 import { s3 } from "@idk/storage/s3";
 import { initBucket } from "@idk/storage/provision";
