@@ -14,7 +14,11 @@ export type { Credentials, Encryption } from "./s3/bucket-config.ts";
 export interface S3Options extends BucketOptions {
   /** An origin such as `https://storage.example:9000`. By default Amazon's in the region. */
   readonly endpoint?: string | undefined;
-  /** By default from the environment or the AWS profile. */
+  /**
+   * By default from the environment, the AWS profile or the machine. With an endpoint, by default the
+   * one in its host name, such as `s3.eu-central-003.backblazeb2.com`, or `auto` on Cloudflare R2; else
+   * from the environment or the profile, and otherwise us-east-1.
+   */
   readonly region?: string | undefined;
   /** By default the AWS SDK's chain: environment variables, profile, the machine's role. */
   readonly credentials?: Credentials | (() => Promise<Credentials>) | undefined;

@@ -6,6 +6,7 @@ import { type ProtocolProbe, protocolProbe } from "./probes/protocol-probe.ts";
 import { serverAddress } from "./probes/server-address.ts";
 import { sdkHandler } from "./sdk-handler.ts";
 import { explainMissing } from "../peer-dependencies.ts";
+import { findRegion } from "./region.ts";
 import { createSigner } from "./sign.ts";
 
 export type Sdk = typeof import("@aws-sdk/client-s3");
@@ -51,14 +52,15 @@ export interface Connection {
  */
 export async function connect(config: BucketConfig): Promise<Connection> {
   const explain = explainMissing("an object store", ["@aws-sdk/client-s3", "@smithy/core"]);
-  const [sdk, { getEndpointFromInstructions }, { buildQueryString }] = await Promise.all([
+  const [sdk, { getEndpointFromInstructions }, { buildQueryString }, sources] = await Promise.all([
     import("@aws-sdk/client-s3").catch(explain),
     import("@smithy/core/endpoints").catch(explain),
     import("@smithy/core/protocols").catch(explain),
+    import("@smithy/core/config").catch(explain),
   ]);
-  const client = new sdk.S3Client({
+  const client: S3Client = new sdk.S3Client({
     ...(config.endpoint === undefined ? {} : { endpoint: config.endpoint }),
-    ...(config.region === undefined ? {} : { region: config.region }),
+    region: config.region ?? (async () => findRegion(client.config, sources)),
     ...(config.credentials === undefined ? {} : { credentials: config.credentials as never }),
     forcePathStyle: config.pathStyle,
     // `withRetry` retries.

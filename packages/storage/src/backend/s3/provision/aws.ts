@@ -101,8 +101,9 @@ export async function awsProvisioner(
       const command = new sdk.CreateBucketCommand({
         Bucket,
         ...(objectLock ? { ObjectLockEnabledForBucket: true } : {}),
-        // us-east-1 is not a valid location constraint. On B2 the endpoint determines the region.
-        ...(region === "us-east-1" || config.provider === "b2"
+        // us-east-1 is not a valid location constraint, and the auto of R2 is no place. On B2 the
+        // endpoint determines the region.
+        ...(/^(?:us-east-1|auto)$/u.test(region) || config.provider === "b2"
           ? {}
           : {
               CreateBucketConfiguration: { LocationConstraint: region as BucketLocationConstraint },
