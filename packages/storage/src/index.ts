@@ -61,7 +61,12 @@ export type { PutOptions } from "./store/write/put.ts";
 export type { ReadAt } from "./store/read/matching-prefix.ts";
 export type { GetItem, GetManyOptions, GetResult } from "./store/read/get-many.ts";
 export type { GetOptions } from "./store/read/get.ts";
-export type { BytesOptions, StoredContent, StreamOptions } from "./store/read/stored-content.ts";
+export type {
+  BytesOptions,
+  ContentRange,
+  StoredContent,
+  StreamOptions,
+} from "./store/read/stored-content.ts";
 
 export type {
   DeletePlan,

@@ -65,7 +65,8 @@ export const get: Command = command(
       workers: settings.workers,
     });
     const open = async (address: string, stop: AbortSignal): Promise<StoredContent> => {
-      const content = await opened.get(address, { range, signal: stop });
+      const within = range && ((size: number) => rangeWithin(range, size));
+      const content = await opened.get(address, { range: within, signal: stop });
       const length = lengthOf(range, content.size);
       if (maxSize === undefined || length <= maxSize) return content;
       throw usage(
@@ -163,8 +164,18 @@ function checkedAddress(targets: Targets): string | undefined {
   return undefined;
 }
 
+/** The part of a range that the content has, as in HTTP. At its end, the part is empty. */
+function rangeWithin(range: Range, size: number): Required<Range> {
+  const { start = 0, end = size } = range;
+  if (start > size) {
+    throw usage(`--range starts at byte ${start}, and the content has ${size} bytes`);
+  }
+  return { start, end: Math.min(end, size) };
+}
+
 function lengthOf(range: Range | undefined, size: number): number {
-  return (range?.end ?? size) - (range?.start ?? 0);
+  const { start, end } = rangeWithin(range ?? {}, size);
+  return end - start;
 }
 
 /** The largest write to standard output. */

@@ -160,10 +160,22 @@ describe("ranges", () => {
     expect(sameBytes(bytes, content.subarray(start, end))).toBe(true);
   });
 
-  test("rejects a range past the end", async () => {
+  test("that ends after the content is read up to its end", async () => {
     const address = await put("short");
-    expectFailure(await idk(["get", address, "--range", "0-6"]), 2, "the content at 5");
-    expectFailure(await idk(["get", address, "--range", "6-"]), 2, /range/u);
+    expect((await ok(["get", address, "--range", "2-1000000"])).stdout).toBe("ort");
+    expect((await ok(["get", address, "--range", "5-6"])).stdout).toBe("");
+    const json = await ok(["get", address, "--range", "2-1000000", "-o", "part", "--json"]);
+    expect(JSON.parse(json.stdout)).toMatchObject({ size: 5, written: 3 });
+    expect(await Bun.file(workspace.path("part")).text()).toBe("ort");
+    await ok(["get", address, "--range", "2-1000000", "--max-size", "3"]);
+  });
+
+  test("that starts after the content is rejected with the content's size", async () => {
+    const address = await put("short");
+    for (const range of ["6-", "6-7"]) {
+      const text = "--range starts at byte 6, and the content has 5 bytes";
+      expectFailure(await idk(["get", address, "--range", range]), 2, text);
+    }
   });
 });
 

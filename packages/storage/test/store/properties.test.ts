@@ -123,6 +123,8 @@ describe("for any content", () => {
       expect(await outcome(store.get(address, { range }))).toBe("usage");
     }
     expect(await (await store.get(address, { range: { start: 10 } })).text()).toBe("");
+    const last = await store.get(address, { range: (size) => ({ start: size - 3 }) });
+    expect(await last.text()).toBe("789");
     expect(await (await store.get(address, { range: { end: 3 } })).text()).toBe("012");
   });
 });

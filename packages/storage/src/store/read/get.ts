@@ -3,15 +3,16 @@ import { type ContentReader, inlineContent, treeContent } from "./content-reader
 import { type BorrowedRoot, type OpenedRoot, borrowRoot, copyAndRelease } from "./read-root.ts";
 import { assertOptions, checkConcurrency } from "../check-options.ts";
 import type { StoreContext } from "../context.ts";
-import { type StoredContent, createStoredContent } from "./stored-content.ts";
+import { type ContentRange, type StoredContent, createStoredContent } from "./stored-content.ts";
 import { linkedAbort, throwIfAborted } from "../../abort.ts";
 
 /** Options of `get`. */
 export interface GetOptions extends ReadOptions {
-  /** Bytes of the content to read: start inclusive, end exclusive, both within the content. */
-  readonly range?:
-    | { readonly start?: number | undefined; readonly end?: number | undefined }
-    | undefined;
+  /**
+   * Bytes of the content to read: start inclusive, end exclusive, both within the content. A function
+   * makes them of the content's size in bytes, for the last bytes, or for at most as many as there are.
+   */
+  readonly range?: ContentRange | ((size: number) => ContentRange) | undefined;
   /** Chunks fetched concurrently and ahead, 1 to 64; by default the store's. */
   readonly concurrency?: number | undefined;
   /** Called after each chunk is opened, and for inline content once. */

@@ -80,15 +80,17 @@ export interface BytesOptions {
 
 /** How the content is to be read. */
 export interface ReadPlan {
-  readonly range: RequestedRange;
+  /** Undefined for all of the content. */
+  readonly range: ContentRange | ((size: number) => ContentRange) | undefined;
   /** Called once for each read. */
   startReading(): Reading;
 }
 
-/** A range as a caller gives it; undefined for all of the content. */
-type RequestedRange =
-  | { readonly start?: number | undefined; readonly end?: number | undefined }
-  | undefined;
+/** Bytes of the content: start inclusive, by default 0; end exclusive, by default the content's. */
+export interface ContentRange {
+  readonly start?: number | undefined;
+  readonly end?: number | undefined;
+}
 
 const MAX_BYTES_DEFAULT = 2 ** 30;
 
@@ -102,8 +104,8 @@ export function createStoredContent(
   if (encoded && requested) {
     throw usage("this content is compressed and can only be read as a whole");
   }
-  const range = checkedRange(root, requested);
   const size = decodedLength(root);
+  const range = checkedRange(root, typeof requested === "function" ? requested(size) : requested);
   const readLength = encoded ? size : range.end - range.start;
 
   // The decoder is created only now, so that a root with malformed metadata can still be opened.
@@ -195,13 +197,14 @@ export function createStoredContent(
 }
 
 /** @throws StorageError `usage` */
-function checkedRange(root: OpenedRoot, range: RequestedRange): ByteRange {
-  const { start = 0, end = root.contentLength } = range ?? {};
+function checkedRange({ contentLength }: OpenedRoot, range: ContentRange | undefined): ByteRange {
+  const { start = 0, end = Math.max(start, contentLength) } = range ?? {};
   if (!Number.isSafeInteger(start) || !Number.isSafeInteger(end) || start < 0 || start > end) {
     throw usage("a range is two integers with 0 <= start <= end");
   }
-  if (end > root.contentLength) {
-    throw usage(`the range ends at ${end} and the content at ${root.contentLength}`);
+  if (end > contentLength) {
+    const fault = start > contentLength ? `starts at ${start}` : `ends at ${end}`;
+    throw usage(`the range ${fault}, and the content has ${contentLength} bytes`);
   }
   return { start, end, whole: range === undefined };
 }
