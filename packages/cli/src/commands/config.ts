@@ -7,7 +7,7 @@ import { identityLabel, recipientLabel, safeText, redactedUrl } from "../config/
 import { CONFIGURABLE, keyOf, type Resolved, resolveSettings } from "../config/resolve.ts";
 import type { StoreSource } from "../config/settings.ts";
 import type { IdentitySource } from "../keys/identity-source.ts";
-import type { RecipientSource } from "../keys/recipients.ts";
+import type { RecipientSource } from "../keys/recipient-source.ts";
 import { aligned, type Row } from "../output/text.ts";
 
 /** The defaults; null for none. */

@@ -17,7 +17,8 @@ import {
 import { reportOverrides } from "../config/overrides.ts";
 import { usage } from "../errors/failures.ts";
 import { loadIdentities } from "../keys/identities.ts";
-import { loadRecipients, type RecipientSource } from "../keys/recipients.ts";
+import type { RecipientSource } from "../keys/recipient-source.ts";
+import { loadRecipients } from "../keys/recipients.ts";
 import { count } from "../output/text.ts";
 import { openStore } from "../stores/open-store.ts";
 

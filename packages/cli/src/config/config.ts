@@ -2,7 +2,7 @@ import { nearest } from "@idk/storage/url";
 import { usage } from "../errors/failures.ts";
 import { looksLikeSecret } from "../output/secrets.ts";
 import type { IdentitySource } from "../keys/identity-source.ts";
-import type { RecipientSource } from "../keys/recipients.ts";
+import type { RecipientSource } from "../keys/recipient-source.ts";
 
 /** A value and its line in the file. */
 export interface Located<T> {

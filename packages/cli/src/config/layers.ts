@@ -1,6 +1,6 @@
 import type { Invocation } from "../invocation.ts";
 import { identitiesOf, identitySource } from "../keys/identity-source.ts";
-import type { RecipientSource } from "../keys/recipients.ts";
+import { recipientSource, type RecipientSource } from "../keys/recipient-source.ts";
 import type { Config, Located, Preferences } from "./config.ts";
 
 /** The source of a value. */
@@ -54,7 +54,7 @@ export function environmentLayer({ env }: Invocation): Layer {
   const recipients = (env["IDK_RECIPIENTS"] ?? "")
     .split(/[\s,]+/u)
     .filter((item) => item !== "")
-    .map((item) => (item.startsWith("idk1") ? recipientItem(item) : fileItem(item)));
+    .map((item) => recipientSource(item));
   return {
     store: one("IDK_STORE"),
     identity: list(sources, "environment", variables),

@@ -1,5 +1,5 @@
 import type { IdentitySource } from "../keys/identity-source.ts";
-import type { RecipientSource } from "../keys/recipients.ts";
+import type { RecipientSource } from "../keys/recipient-source.ts";
 import { isSecretNotPath } from "../output/secrets.ts";
 import { printable, redact } from "../output/text.ts";
 

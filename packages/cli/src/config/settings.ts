@@ -26,7 +26,7 @@ import { usage } from "../errors/failures.ts";
 import type { UserFolders } from "../folders.ts";
 import type { Environment, RawSettings } from "../invocation.ts";
 import { checkKeychainName, type IdentitySource } from "../keys/identity-source.ts";
-import type { RecipientSource } from "../keys/recipients.ts";
+import type { RecipientSource } from "../keys/recipient-source.ts";
 import { isSecretNotPath, looksLikeSecret, mayHaveSecret } from "../output/secrets.ts";
 import { looksLikeIdentity } from "../output/text.ts";
 

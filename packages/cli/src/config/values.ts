@@ -2,7 +2,7 @@ import { dirname, resolve } from "node:path";
 import { expandHome } from "../folders.ts";
 import type { Environment } from "../invocation.ts";
 import { checkKeychainName, type IdentitySource, identitySource } from "../keys/identity-source.ts";
-import type { RecipientSource } from "../keys/recipients.ts";
+import { recipientSource, type RecipientSource } from "../keys/recipient-source.ts";
 import { parsePeriod } from "./period.ts";
 import { checked, chunkSize, compression, path, workers } from "./settings.ts";
 import type { TomlValue } from "./toml.ts";
@@ -52,11 +52,7 @@ export const identityCommand: ReadValue<IdentitySource> = (value, { file, line, 
 };
 
 export const recipients: ReadValue<readonly RecipientSource[]> = (value, context) =>
-  texts(value).map((item) =>
-    item.startsWith("idk1")
-      ? { kind: "recipient", text: item }
-      : { kind: "file", path: filePath(item, context) },
-  );
+  texts(value).map((item) => recipientSource(item, (path) => filePath(path, context)));
 
 export const compress: ReadValue<string> = (value, context) =>
   checked(compression, text(value, context));

@@ -2,11 +2,7 @@ import { parseRecipient, readRecipientsFile, type Recipient, StorageError } from
 import { Failure, usage } from "../errors/failures.ts";
 import { looksLikeIdentity } from "../output/text.ts";
 import { readKeyFile } from "./key-files.ts";
-
-/** One recipient, or a file of them. */
-export type RecipientSource =
-  | { readonly kind: "recipient"; readonly text: string }
-  | { readonly kind: "file"; readonly path: string };
+import { recipientSource, type RecipientSource } from "./recipient-source.ts";
 
 /** Reads all recipients. */
 export async function loadRecipients(sources: readonly RecipientSource[]): Promise<Recipient[]> {
@@ -33,8 +29,8 @@ async function load(source: RecipientSource): Promise<Recipient[]> {
     return [parseRecipient(source.text)];
   } catch (error) {
     if (!(error instanceof StorageError)) throw error;
-    const hint =
-      source.kind === "recipient" && !source.text.startsWith("idk1") ? "; -R takes a file" : "";
+    const mayBeFile = source.kind === "recipient" && recipientSource(source.text).kind === "file";
+    const hint = mayBeFile ? "; -R takes a file" : "";
     throw new Failure(error.code, `${where}: ${error.message}${hint}`, error);
   }
 }

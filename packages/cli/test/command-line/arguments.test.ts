@@ -52,7 +52,7 @@ describe("mistakes on the command line", () => {
     [["put", "me.key", "-R", "nobody"], "cannot read the recipients file nobody: no such file"],
     [["put", "me.key", "-R", "me.key"], "recipients file me.key: line 2:"],
     [["put", "me.key", "-r", "me.key"], "-R takes a file"],
-    [["put", "me.key", "-r", "idk1xyz"], "a character is missing or wrong"],
+    [["put", "me.key", "-r", "idk1xyz"], "it has 7 characters instead of 62"],
     [
       ["put", "me.key", "--dedup-secret", "me.key"],
       "must contain 32 bytes or 64 hexadecimal digits",

@@ -2,6 +2,7 @@ import { StorageError, usage } from "../errors.ts";
 import { KEY_LENGTH } from "../format/limits.ts";
 import { bech32 } from "@scure/base";
 import { typeName } from "../bytes.ts";
+import { keyFault } from "./key-faults.ts";
 
 /** A key of 32 bytes as text: Bech32 (BIP 173) with this prefix, in lower case. */
 export function encodeKey(prefix: string, key: Uint8Array): string {
@@ -16,16 +17,16 @@ export function encodeKey(prefix: string, key: Uint8Array): string {
  */
 export function decodeKey(text: unknown, prefix: string, what: string): Uint8Array {
   if (typeof text !== "string") throw usage(`${what} must be text, got ${typeName(text)}`);
-  let decoded: { prefix: string; bytes: Uint8Array };
-  try {
-    // The error is not kept as cause, because its message repeats the text.
-    decoded = bech32.decodeToBytes(text);
-  } catch {
-    throw malformedKey(`this is not ${what}: a character is missing or wrong`);
+  // Not the error of `decodeToBytes`, because its message repeats the text.
+  const decoded = bech32.decodeUnsafe(text);
+  if (decoded !== undefined && decoded.prefix.startsWith("idk") && decoded.prefix !== prefix) {
+    throw malformedKey(`this is not ${what} but another kind of key`);
   }
-  if (decoded.prefix !== prefix) throw malformedKey(`this is not ${what} but another kind of key`);
-  if (decoded.bytes.length !== KEY_LENGTH) throw malformedKey(`this is not ${what}: wrong length`);
-  return decoded.bytes;
+  const bytes = decoded?.prefix === prefix ? bech32.fromWordsUnsafe(decoded.words) : undefined;
+  if (bytes?.length !== KEY_LENGTH) {
+    throw malformedKey(`this is not ${what}${keyFault(text, prefix)}`);
+  }
+  return bytes;
 }
 
 export function malformedKey(message: string): StorageError {

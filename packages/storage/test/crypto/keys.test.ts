@@ -157,6 +157,77 @@ describe("key is the code of a recipient", () => {
   );
 });
 
+describe("the fault of a key is named", () => {
+  const { recipient, identity } = first;
+  const changed = (text: string, at: number, char: string): string =>
+    text.slice(0, at) + char + text.slice(at + 1);
+
+  test.each([
+    ["age1ql3z7hjy54pw3hyww5ayyfg7zqgvc7w3j2elw8zmrj2kg5sfn9aqmcac8p", "an age recipient"],
+    ["age1yubikey1qwertyuiopasdfghjklzxcvbnm", "an age recipient"],
+    ["ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIHsKLqeplhpW+uObz5dvMgjz1OxfM me@host", "an SSH key"],
+    ["ssh-rsa AAAAB3NzaC1yc2EAAAADAQABAAABgQC7", "an SSH key"],
+    ["ecdsa-sha2-nistp256 AAAAE2VjZHNhLXNoYTItbmlzdHAyNTYAAAAIbmlzdHAyNTY", "an SSH key"],
+    ["sk-ssh-ed25519@openssh.com AAAAGnNrLXNzaC1lZDI1NTE5QG9wZW5zc2guY29t", "an SSH key"],
+    ["SHA256:uNiVztksCsDhcc0u9e8BrrTXgrBtmGcM", "the fingerprint of an SSH key"],
+    ["-----BEGIN PGP PUBLIC KEY BLOCK-----", "a PGP key"],
+    ["0123 4567 89AB CDEF 0123  4567 89AB CDEF 0123 4567", "the fingerprint of a PGP key"],
+    ["0123456789abcdef0123456789abcdef01234567", "the fingerprint of a PGP key"],
+    ["github:alice", "a GitHub name"],
+    ["https://github.com/alice.keys", "a GitHub name"],
+    ["alice@example.com", "an e-mail address"],
+  ])("%s", (text, kind) => {
+    const { message } = fails(() => parseRecipient(text), "key");
+    expect(message).toStartWith(`this is not a recipient (idk1…) but ${kind}`);
+    expect(message).toEndWith(
+      ", which idk cannot encrypt to; ask its owner for one that begins with idk1",
+    );
+  });
+
+  test.each([
+    ["AGE-SECRET-KEY-1QYQSZQGPQYQSZQGPQYQSZQGPQYQSZQGPQ", "an age identity"],
+    ["-----BEGIN OPENSSH PRIVATE KEY-----", "a key in PEM, such as an SSH key"],
+  ])("in place of an identity, %s", (text, kind) => {
+    const { message } = fails(() => parseIdentity(text), "key");
+    expect(message).toBe(
+      `this is not an identity (IDK-SECRET-KEY-1…) but ${kind}, which idk cannot use`,
+    );
+  });
+
+  test.each(Array.from(recipient.slice(4), (_, index) => index + 4))(
+    "one wrong character at index %d",
+    (at) => {
+      const text = changed(recipient, at, recipient[at] === "q" ? "p" : "q");
+      const message = `its checksum does not match; check character ${at + 1}`;
+      expect(fails(() => parseRecipient(text), "key").message).toEndWith(message);
+    },
+  );
+
+  test("two swapped characters, in an identity", () => {
+    let at = 30;
+    while (identity[at] === identity[at + 1]) at += 1;
+    const swapped = changed(changed(identity, at, identity[at + 1]!), at + 1, identity[at]!);
+    const message = `its checksum does not match; check character ${at + 1}`;
+    expect(fails(() => parseIdentity(swapped), "key").message).toEndWith(message);
+  });
+
+  test("more wrong characters than can be located, and other typing errors", () => {
+    const several = recipient.slice(0, 8) + recipient.slice(10, 12) + recipient.slice(8, 10);
+    const faulty: Record<string, string> = {
+      [several + recipient.slice(12)]: "its checksum does not match; copy it again",
+      [recipient.slice(0, -2)]: "it has 60 characters instead of 62; copy it again",
+      [changed(recipient, 20, "b")]: "character 21 is wrong; 1, b, i and o never occur",
+      [changed(recipient, 20, "O")]: "it mixes upper and lower case",
+      "me.key": "it does not begin with idk1",
+    };
+    for (const [text, message] of Object.entries(faulty)) {
+      expect(fails(() => parseRecipient(text), "key").message).toBe(
+        `this is not a recipient (idk1…): ${message}`,
+      );
+    }
+  });
+});
+
 describe("usage is the code of", () => {
   test.each([[undefined], [null], [1], [true], [{}], [["idk1"]], [new Uint8Array(32)]])(
     "%p for a text",

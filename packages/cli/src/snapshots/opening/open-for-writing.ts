@@ -18,7 +18,7 @@ import { dirname, join } from "node:path";
 import { usage } from "../../errors/failures.ts";
 import { createFolder } from "../../folders.ts";
 import { loadIdentities } from "../../keys/identities.ts";
-import type { RecipientSource } from "../../keys/recipients.ts";
+import type { RecipientSource } from "../../keys/recipient-source.ts";
 import { loadWriterKey, writeNewWriterKey } from "../../keys/writer-keys.ts";
 import type { Session } from "../../session.ts";
 import type { OpenBackend } from "../../stores/open-store.ts";

@@ -1,5 +1,6 @@
 import type { Identity } from "@idk/storage";
-import { loadRecipients, type RecipientSource } from "../../keys/recipients.ts";
+import type { RecipientSource } from "../../keys/recipient-source.ts";
+import { loadRecipients } from "../../keys/recipients.ts";
 
 /** Who can read what the owner signs: the configured recipients, and the owner's own identities. */
 export async function readersOf(

@@ -1,0 +1,17 @@
+/** One recipient, or a file of them. */
+export type RecipientSource =
+  | { readonly kind: "recipient"; readonly text: string }
+  | { readonly kind: "file"; readonly path: string };
+
+/** The beginnings of recipients, and of keys and names that users of other tools try in their place. */
+const RECIPIENT =
+  /^(?:idk1|age1[02-9ac-hj-np-z]{20}|(?:ssh-(?:ed25519|rsa|dss)|ecdsa-sha2-\S+|sk-(?:ssh|ecdsa)-\S+)(?:\s|$)|-----BEGIN |github:|https:\/\/)/u;
+
+/** An item of a list of recipients and files of them: what is no recipient, not even of another tool, is a file. */
+export function recipientSource(
+  item: string,
+  pathOf: (item: string) => string = (path) => path,
+): RecipientSource {
+  if (RECIPIENT.test(item)) return { kind: "recipient", text: item };
+  return { kind: "file", path: pathOf(item) };
+}
