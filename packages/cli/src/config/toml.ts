@@ -1,4 +1,5 @@
 import { type AST, ParseError, parseTOML } from "toml-eslint-parser";
+import { unquotedString } from "./unquoted.ts";
 
 export type TomlValue = string | number | boolean | readonly TomlValue[];
 
@@ -39,6 +40,8 @@ export function parseToml(text: string): TomlEntry[] {
   } catch (error) {
     if (!(error instanceof ParseError)) throw error;
     const { message, lineNumber, column } = error;
+    const unquoted = unquotedString(text.split("\n")[lineNumber - 1] ?? "");
+    if (unquoted !== undefined) throw new TomlError(unquoted, lineNumber);
     throw new TomlError(message.charAt(0).toLowerCase() + message.slice(1), lineNumber, column + 1);
   }
   return program.body[0].body.flatMap((node) => entriesOf(node, []));

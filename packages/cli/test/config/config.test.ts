@@ -180,6 +180,22 @@ describe("mistakes in the file", () => {
   test.each<[content: string, message: string]>([
     ["a =\n", ":2:1: "],
     ["[store\n", ":2:1: unterminated table-key"],
+    [
+      "[store.a]\nurl = s3://bucket\n",
+      ':2: url = s3://bucket has no quotes; write url = "s3://bucket"\n',
+    ],
+    ["default = work # the one\n", ':1: default = work has no quotes; write default = "work"\n'],
+    [
+      "identity = C:\\me.key\n",
+      ":1: identity = C:\\me.key has no quotes; write identity = 'C:\\me.key'\n",
+    ],
+    ["chunk-size = 4M\r\n", ':1: chunk-size = 4M has no quotes; write chunk-size = "4M"\n'],
+    [
+      "recipients = [a.pub, b.pub]\n",
+      ':1: recipients = [a.pub, b.pub] has no quotes; write recipients = ["a.pub", "b.pub"]\n',
+    ],
+    ["padding = No\n", ":1: padding = No is not TOML; write padding = false\n"],
+    ["default = a b\n", ":1:11: unexpected character"],
     ['compress = "lz4"\ncompress = "zstd"\n', ":2:1: defining a key multiple times is invalid"],
     ['\ndefualt = "x"\n', ":2: unknown key defualt (did you mean default?)"],
     [
@@ -224,6 +240,24 @@ describe("mistakes in the file", () => {
       expectFailure(result, 2, `${key} takes a file, not the identity itself`);
     }
     expect((await idk(`"${secret}" = 1\n`, ["ls"])).code).toBe(2);
+    for (const text of [secret, secret.toLowerCase(), "s3://key:wJalrXUtnFEMIK7MDENGb@bucket"]) {
+      const result = await idk(`url = ${text}\n`, ["ls"]);
+      expectFailure(result, 2, ":1: url = ");
+      expect(result.stderr).toContain(' has no quotes; write url = "');
+      expect(result.stderr).not.toContain(text.slice(20, 40));
+    }
+  });
+
+  test("recipients of other tools are not taken for files", async () => {
+    for (const item of [
+      "age1ql3z7hjy54pw3hyww5ayyfg7zqgvc7w3j2elw8zmrj2kg5sfn9aqmcac8p",
+      "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIHsKLqeplhpW me@host",
+      "https://github.com/alice.keys",
+    ]) {
+      const config = `recipients = "${item}"\n[store.a]\nurl = "a"\n`;
+      const result = await idk(`default = "a"\n${config}`, ["put", "me.key"]);
+      expectFailure(result, 2, "which idk cannot encrypt to; ask its owner");
+    }
   });
 
   test("do not affect commands that need no setting from it, unless the file is named", async () => {
