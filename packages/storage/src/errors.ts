@@ -3,7 +3,8 @@
  *
  * Integrity, in the order a reader checks (docs/format.md, "Reading"):
  * - `limit`     more bytes than the format allows for this blob
- * - `address`   the bytes do not hash to the address
+ * - `address`   the bytes do not hash to the address; `transient` if only the server reports that they
+ *               are damaged
  * - `format`    the envelope or header is malformed or not canonical
  * - `no-match`  none of the identities opens the blob
  * - `commit`    the content key does not match the header's commitment

@@ -1,4 +1,4 @@
-import { type Address, type Backend, wrapBackend } from "@idk/storage";
+import { type Address, type Backend, StorageError, wrapBackend } from "@idk/storage";
 import type { CheckOptions, CheckProblem } from "../../src/maintenance/check/problems.ts";
 import { type OwnRepository, all, testRepository } from "../support/repositories.ts";
 import {
@@ -313,6 +313,21 @@ describe("check", () => {
       expect.stringContaining("its bytes are right, so it is not deleted"),
     ]);
     for (const pack of packs) expect(await given.backend.head(pack)).toBeDefined();
+  });
+
+  test("does not delete a pack because the server reports that it cannot read it", async () => {
+    const given = await testRepository();
+    const { packs } = await backUp(given, "home", FOLDER);
+    const a = packs[PACKS.a]!;
+    const failing = wrapBackend(given.backend, {
+      get: (get) => async (name, buffer, options) => {
+        if (name === a) throw new StorageError("address", "unreadable", { transient: true });
+        return get(name, buffer, options);
+      },
+    });
+    const { problems } = await checked(given, { readData: 1, deleteDamaged: true }, failing);
+    expect(lines(problems)).toEqual(["pack address", "file a.txt of home"]);
+    expect(await given.backend.head(a)).toBeDefined();
   });
 
   test("deletes none of many damaged packs, and says so", async () => {

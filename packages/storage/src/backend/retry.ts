@@ -81,6 +81,9 @@ export interface RetrySchedule {
 /** Codes that no retry changes, even if the error is marked as transient. */
 const PERMANENT: ReadonlySet<ErrorCode> = new Set(["limit", "not-found", "permission", "aborted"]);
 
+/** How often a server must report a blob as damaged. Waiting longer does not repair a disk. */
+const DAMAGE_REPORTS = 2;
+
 /** Timers with a longer delay fire at once. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
@@ -120,6 +123,7 @@ export function retrySchedules(
   return (call) => {
     let start = clock.now();
     let attempts = 0;
+    let damageReports = 0;
     return {
       restart() {
         start = clock.now();
@@ -129,6 +133,8 @@ export function retrySchedules(
         if (!isTransient(error)) throw error;
         throwIfAborted(signal);
         attempts += 1;
+        if (error.code === "address") damageReports += 1;
+        if (damageReports >= DAMAGE_REPORTS) throw error;
         // An attempt before the requested delay is bound to fail, and the delay exceeds the budget.
         if ((error.retryAfterMs ?? 0) > budgetMs) throw error;
         const delayMs = delayAfter(attempts, error);
@@ -162,7 +168,8 @@ function isTransient(error: unknown): error is StorageError {
 
 /**
  * A backend that retries transient failures, with exponential backoff and full jitter, no earlier
- * than the server requests, until the retry budget is exhausted. The signal of a call ends its
+ * than the server requests, until the retry budget is exhausted. A blob that the server reports as
+ * damaged is read once more. The signal of a call ends its
  * attempts and its delays. Any other error passes through at once. An `optional` read gets
  * `minAttempts` attempts and no more time.
  *

@@ -76,7 +76,7 @@ async function deleteGarbage(
     } catch (error) {
       if (isMissing(error)) {
         if ((await backend.head(address, { signal })) === undefined) return 0;
-      } else if (!(error instanceof StorageError) || TRANSIENT.has(error.code)) throw error;
+      } else if (!(error instanceof StorageError) || mayPass(error)) throw error;
       warn(`the content root ${address} is damaged: its chunks are left to a sweep`, error);
     }
   }
@@ -85,4 +85,6 @@ async function deleteGarbage(
 }
 
 /** The blob may be all right: it is tried again later. */
-const TRANSIENT: ReadonlySet<string> = new Set(["unavailable", "permission", "aborted"]);
+function mayPass({ code, transient }: StorageError): boolean {
+  return transient || ["unavailable", "permission", "aborted"].includes(code);
+}

@@ -98,5 +98,5 @@ export function isMissing(error: unknown): boolean {
 
 /** Whether a store may give another answer later, so that nothing follows from this one. */
 export function isTransient(error: unknown): boolean {
-  return error instanceof StorageError && error.code === "unavailable";
+  return error instanceof StorageError && (error.code === "unavailable" || error.transient);
 }

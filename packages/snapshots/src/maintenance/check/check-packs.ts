@@ -83,7 +83,8 @@ export function packChecker(
       await fetchBlob(backend, address, buffer, signal ? { signal } : {});
     } catch (again) {
       if (!isFaultOfOne(again)) throw again;
-      if (again.code !== "address") return [again, false];
+      // That the server cannot return them proves nothing: they may be back later.
+      if (again.code !== "address" || again.transient) return [again, false];
       await backend.delete(address, { signal });
       return [error, true];
     }

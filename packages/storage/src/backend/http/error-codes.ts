@@ -63,7 +63,7 @@ const BY_CODE: ReadonlyMap<string, ErrorMeaning> = new Map(
     IncompleteBody: damaged,
     RequestTimeout: { ...transient, explanation: "the upload took too long; try again" },
     SlowDown: busy,
-    // MinIO also returns it if its disks return other data than was written.
+    // MinIO also returns it if its disks return other data than was written; see `getBlob`.
     SlowDownRead: {
       ...transient,
       explanation: "the store is busy or cannot read the object; try again later",

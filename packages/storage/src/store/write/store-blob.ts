@@ -62,7 +62,9 @@ export async function unlessUnreadable<T>(reading: Promise<T>): Promise<T | unde
   try {
     return await reading;
   } catch (error) {
-    if (error instanceof StorageError && error.code === "unavailable") return undefined;
+    if (error instanceof StorageError && /^(?:unavailable|address)$/u.test(error.code)) {
+      return undefined;
+    }
     throw error;
   }
 }
