@@ -19,8 +19,8 @@ export function addContentCommands(program: CommanderCommand, actionOf: ActionOf
     .summary("store files and print their addresses")
     .description(
       "Encrypt a file or standard input, store it, and print its address. For several files, print " +
-        "a line with the address and path of each; a file that fails does not stop the others. For " +
-        "a folder, store all files in it and below it, but no symbolic links, modes or empty folders. " +
+        "a line with the address and path of each, on a terminal only if they are few; a file that " +
+        "fails does not stop the others. For a folder, store all files in it and below it, but no symbolic links, modes or empty folders. " +
         "The paths stored are those below the folder; if other files or folders are named, too, they " +
         "begin with its name.",
     )
@@ -50,6 +50,7 @@ export function addContentCommands(program: CommanderCommand, actionOf: ActionOf
     .addOption(workersOption())
     .option("--resume", `continue an interrupted put of this file (default: ${OVER})`)
     .option("--no-resume", "start from the beginning and keep no journal")
+    .option("-v, --verbose", "print every address on a terminal, too, however many files there are")
     .action(actionOf(async () => (await import("../commands/put.ts")).put));
 
   program

@@ -54,6 +54,8 @@ export const put: Command = command(
     dedupSecret: optional(path),
     workers,
     resume: choice,
+    verbose: flag,
+    quiet: flag,
     folders,
     overrides,
   },
@@ -80,7 +82,10 @@ export const put: Command = command(
       const openJournal = fileJournals(options, how, session.out);
       const keep = async (each: FileToPut) =>
         name === false ? metadata(each.path) : metadataInside(each, metadata);
-      await putFiles(opened, source, { ...options, metadata: keep, used }, openJournal, session);
+      // With --quiet the addresses are all there is to see.
+      const listAll = settings.verbose || settings.quiet;
+      const filesOptions = { ...options, metadata: keep, used, listAll };
+      await putFiles(opened, source, filesOptions, openJournal, session);
     } else {
       await putFile(
         file,

@@ -1,5 +1,6 @@
 import { isAddressOrPrefix } from "../blobs/address.ts";
 import { isSecretNotPath, looksLikeSecret } from "../output/secrets.ts";
+import { standardError } from "../output/standard-streams.ts";
 import { count, printableMessage } from "../output/text.ts";
 import type { Session } from "../session.ts";
 import { codeOf, Failure, type FailureCode, messageOf, worstOf } from "./failures.ts";
@@ -13,9 +14,19 @@ export interface ItemFailures {
    * @throws the error itself if the item did not cause it: an interruption, or a bug
    */
   add(item: string, error: unknown): Promise<void>;
+  /**
+   * On a terminal, prints the failures again below what has been printed since. Does nothing if there
+   * are few items.
+   *
+   * @param items their total number
+   */
+  repeat(items: number): Promise<void>;
   /** @param items their total number, for the message */
   throwIfAny(items: number): void;
 }
+
+/** As many lines as fit a terminal. */
+const FEW = 20;
 
 const SECRET = "the list has a line that looks like a secret key, not";
 
@@ -25,13 +36,17 @@ export interface ItemFailure {
   readonly message: string;
 }
 
-/** @param noun an item's name in messages, such as `blob` */
+/**
+ * @param noun an item's name in messages, such as `blob`
+ * @param print returns its line on standard error, if it is to be repeated
+ */
 export function createItemFailures(
-  { signal }: Session,
+  { out, signal }: Session,
   noun: string,
-  print: (item: string, failure: ItemFailure) => Promise<void>,
+  print: (item: string, failure: ItemFailure) => Promise<string | void>,
 ): ItemFailures {
   const codes: FailureCode[] = [];
+  const lines: string[] = [];
   return {
     get count() {
       return codes.length;
@@ -40,7 +55,14 @@ export function createItemFailures(
       const code = codeOf(error);
       if (signal.aborted || code === "unexpected" || !(error instanceof Error)) throw error;
       codes.push(code);
-      await print(item, { code, message: messageOf(error) });
+      const line = await print(item, { code, message: messageOf(error) });
+      if (line !== undefined && lines.length < FEW) lines.push(line);
+    },
+    async repeat(items) {
+      if (items <= FEW || lines.length === 0 || !out.terminal || !standardError().terminal) return;
+      const more = codes.length - lines.length;
+      await out.note(`failed${more > 0 ? `, with ${more} more above` : ""}:`);
+      for (const line of lines) await out.note(`  ${line}`);
     },
     throwIfAny(items) {
       if (codes.length === 0) return;
@@ -65,9 +87,10 @@ export function createListFailures(
     const { item, code, message } = withoutSecret(given, failure, name);
     await out.report({ ok: false, [name]: item, error: { code, message } });
     await out.flush();
-    if (out.json) return;
-    const named = item === OMITTED || message.includes(item);
-    await out.fault(`idk: ${named ? message : `${item}: ${message}`}`);
+    if (out.json) return undefined;
+    const line = item === OMITTED || message.includes(item) ? message : `${item}: ${message}`;
+    await out.fault(`idk: ${line}`);
+    return line;
   });
 }
 

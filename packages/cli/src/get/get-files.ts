@@ -95,5 +95,6 @@ export async function getFiles(
   if (alreadyThere > 0 && !out.json) {
     await out.note(`idk: ${alreadyThere} of ${count(all, "file")} already existed`);
   }
+  await failures.repeat(all);
   failures.throwIfAny(all);
 }

@@ -1,6 +1,7 @@
 import type { Metadata } from "@idk/storage";
 import { lstat, stat } from "node:fs/promises";
 import { basename } from "node:path";
+import { pMapIterable } from "p-map";
 import { PATH_KEY } from "../get/kept-names.ts";
 import type { Totals } from "../progress/meter.ts";
 import { folderNames } from "./folder-names.ts";
@@ -70,6 +71,9 @@ export async function* filesToPut(
   }
 }
 
+/** One at a time would be queued behind the files being stored, and take as long as those. */
+const MEASURED_AT_ONCE = 64;
+
 /** The totals of the files to store. Unreadable files count as empty. */
 export async function measureFiles(
   paths: readonly string[],
@@ -78,13 +82,16 @@ export async function measureFiles(
 ): Promise<Totals> {
   let [totalItems, totalBytes] = [0, 0];
   const silent = { skipped: async () => {}, unreadable: async () => {} };
-  for await (const { path } of filesToPut(paths, store, silent)) {
-    signal.throwIfAborted();
-    totalItems += 1;
-    totalBytes += await lstat(path).then(
+  const sizeOf = async ({ path }: FileToPut): Promise<number> =>
+    lstat(path).then(
       ({ size }) => size,
       () => 0,
     );
+  const files = filesToPut(paths, store, silent);
+  for await (const size of pMapIterable(files, sizeOf, { concurrency: MEASURED_AT_ONCE })) {
+    signal.throwIfAborted();
+    totalItems += 1;
+    totalBytes += size;
   }
   // The length of standard input is unknown.
   return paths.includes("-") ? {} : { totalItems, totalBytes };

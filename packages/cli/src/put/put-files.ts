@@ -8,7 +8,7 @@ import type { Session } from "../session.ts";
 import { closeUnfinished, type FilePutOptions, type OpenFileJournal } from "./file-journals.ts";
 import type { FileToPut, PutEvents } from "./files-to-put.ts";
 import type { OpenPutJournal } from "./put-journal.ts";
-import { createPutTable, describeSkipped } from "./put-report.ts";
+import { describeSkipped, plainTable, terminalTable } from "./put-report.ts";
 
 /** Files stored concurrently, and the number of consecutive store failures that end the run. */
 const AT_ONCE = 16;
@@ -18,6 +18,8 @@ export interface FilesPutOptions extends Omit<FilePutOptions, "metadata"> {
   readonly metadata: (file: FileToPut) => Promise<Metadata>;
   /** Added to each result in JSON. */
   readonly used: object;
+  /** Whether to print every address on a terminal, too. */
+  readonly listAll: boolean;
 }
 
 /** The files to store. */
@@ -32,26 +34,27 @@ interface FileItem {
   readonly path: string;
   /** The real path of a file found in a folder. It is not read if its path leads elsewhere by then. */
   readonly real: string | undefined;
-  /** The date stored with it, in milliseconds since 1970. */
-  mtime: number | undefined;
+  /** What is stored with it, such as its name and date. */
+  metadata: Metadata;
   /** Set from opening the file until its result, if it has a journal. */
   journal: OpenPutJournal | undefined;
 }
 
 /**
- * Stores files concurrently and prints a line for each as it completes. A failed file does not stop
- * the others. A large file is resumed where an interrupted run stopped.
+ * Stores files concurrently and prints a line for each as it completes; on a terminal, only if there
+ * are few. A failed file does not stop the others. A large file is resumed where an interrupted run
+ * stopped.
  */
 export async function putFiles(
   opened: Store,
   { files, measure }: FileSource,
-  { metadata: metadataOf, used, ...options }: FilesPutOptions,
+  { metadata: metadataOf, used, listAll, ...options }: FilesPutOptions,
   openJournal: OpenFileJournal,
   session: Session,
 ): Promise<void> {
   const { out } = session;
   using meter = session.progress.start({ command: "put", noun: "file", measure });
-  const table = createPutTable(out.terminal);
+  const table = out.terminal && !out.json ? terminalTable(listAll) : plainTable();
   const failures = createListFailures(session, "file", "file");
   const sum = { files: 0, bytes: 0, chunks: 0, skippedChunks: 0, skippedBytes: 0 };
   const add = (report: PutReport): void => {
@@ -94,15 +97,19 @@ export async function putFiles(
   async function* items(): AsyncGenerator<PutItem<FileItem>> {
     for await (const file of files(events)) {
       const { path, real } = file;
-      const item: FileItem = { path, real, mtime: undefined, journal: undefined };
+      const item: FileItem = { path, real, metadata: {}, journal: undefined };
       unfinished.add(item);
       const content = contentOf(item, openJournal);
       const metadata = await metadataOf(file);
-      item.mtime = metadata.mtime;
+      item.metadata = metadata;
       const journal = journalOf(item);
       yield { key: item, content, options: { metadata, journal, onProgress: meter.part() } };
     }
   }
+  const printRest = async (): Promise<void> => {
+    const rest = table.end();
+    if (rest !== undefined) await out.text(`${rest}\n`);
+  };
   let refusals = 0;
   try {
     for await (const result of opened.putMany(items(), { ...options, concurrency: AT_ONCE })) {
@@ -113,14 +120,13 @@ export async function putFiles(
         const { address, report } = result;
         add(report);
         refusals = 0;
-        await out.result(table.line(address, report.bytes, file), {
-          ok: true,
-          file,
-          address,
-          ...(item.mtime !== undefined && { mtime: item.mtime }),
-          ...report,
-          ...used,
-        });
+        const { name, mtime } = item.metadata;
+        const stored = { address, bytes: report.bytes, path: file };
+        const line = table.add(stored, name !== undefined);
+        const dated = mtime !== undefined && { mtime };
+        const details = { ok: true, file, address, ...dated, ...report, ...used };
+        if (line === undefined) await out.report(details);
+        else await out.result(line, details);
         // At once, because content whose address was never printed cannot be found.
         await out.flush();
         unfinished.delete(item);
@@ -132,24 +138,31 @@ export async function putFiles(
       const code = codeOf(result.error);
       refusals = EXIT_CODES[code] === EXIT_CODES.unavailable ? refusals + 1 : 0;
       if (refusals === AT_ONCE) {
-        throw new Failure(
-          code,
-          `stopped: the store failed ${refusals} files in a row; files without an address here are not stored`,
-        );
+        const others =
+          table.omitted === 0
+            ? "files without an address here are not stored"
+            : `\`idk ls --long\` lists the ${count(table.omitted, "file")} stored before`;
+        throw new Failure(code, `stopped: the store failed ${refusals} files in a row; ${others}`);
       }
     }
   } catch (error) {
     // By now no writes are pending.
     for (const item of unfinished) await end(item, error);
+    meter.finish();
+    await printRest();
     if (sum.files > 0 && session.signal.aborted && !out.json) {
-      await out.note(
-        `idk: ${count(sum.files, "file")} stored, with the addresses above; save them to a list and ` +
-          "skip these files in the next put with --done LIST",
-      );
+      const where =
+        table.omitted === 0
+          ? "with the addresses above; save them to a list and skip these files in the next put with --done LIST"
+          : "which `idk ls --long` lists; a put whose output is redirected, > LIST, can be continued with --done LIST";
+      await out.note(`idk: ${count(sum.files, "file")} stored, ${where}`);
     }
     throw error;
   }
   meter.finish();
+  await printRest();
+  const all = sum.files + failures.count;
+  await failures.repeat(all);
   const changed = differing === 0 ? "" : `, ${differing} of them changed since`;
   const parts = [
     `stored ${count(sum.files, "file")}, ${formatBytes(sum.bytes)}`,
@@ -159,10 +172,13 @@ export async function putFiles(
     `${failures.count || "none"} failed`,
   ];
   await out.note(parts.filter((part) => part !== undefined).join("; "));
+  if (table.omitted > 0) {
+    await out.note("idk: `idk ls --long` lists the files with their addresses; put -v prints them");
+  }
   if (differing > 0 && !out.json) {
     await out.note("idk: to store changed files again, put them without --done");
   }
-  failures.throwIfAny(sum.files + failures.count);
+  failures.throwIfAny(all);
 }
 
 /** Opens the file when it is read, so that thousands of files are not open at once. */
