@@ -19,8 +19,8 @@ import {
   addNewIdentityToKeychain,
   writeNewIdentity,
 } from "../keys/new-identity.ts";
-import { openTerminal } from "../keys/terminal.ts";
 import type { Session } from "../session.ts";
+import { askStore, rejectKind } from "../stores/ask-store.ts";
 import { makeStore } from "../stores/make-store.ts";
 
 const SHAPE = {
@@ -94,16 +94,11 @@ async function extend(
 /** Makes paths absolute, because the file may be read from any directory. */
 async function chooseStore(flag: unknown, env: Environment, session: Session): Promise<string> {
   const fallback = join(userFolders(env).data, "store");
-  const given =
-    typeof flag === "string" ? flag : env["IDK_STORE"] || (await promptForStore(fallback, session));
+  const named = typeof flag === "string" ? flag : env["IDK_STORE"] || undefined;
+  if (named !== undefined) rejectKind(named);
+  const given = named ?? (await askStore(fallback, session));
   locationOf(given, env);
   return storeUrl(given, { file: resolve("in-this-folder"), line: 0, env });
-}
-
-async function promptForStore(fallback: string, session: Session): Promise<string> {
-  const terminal = openTerminal(session.signal);
-  if (terminal === undefined) return fallback;
-  return (await terminal.ask(`Folder or URL of the store [${fallback}]: `)).trim() || fallback;
 }
 
 function locationOf(url: string, env: Environment): ReturnType<typeof parseStoreUrl> {

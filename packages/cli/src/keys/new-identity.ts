@@ -32,8 +32,11 @@ export async function addNewIdentityToKeychain(name: string): Promise<Recipient>
   return identity.recipient;
 }
 
+/** How often a passphrase that was repeated differently is asked for. */
+const ATTEMPTS = 3;
+
 /**
- * Prompts twice for a new passphrase.
+ * Prompts twice for a new passphrase, and again if the two differ.
  *
  * @param alternative how to use no passphrase, for messages
  */
@@ -44,11 +47,14 @@ export async function askNewPassphrase(session: Session, alternative: string): P
       `there is no terminal to prompt for a passphrase: set IDK_PASSPHRASE, or ${alternative}`,
     );
   }
-  const first = await terminal.askSecret("New passphrase: ");
-  if (first === "") throw usage(`the passphrase is empty: ${alternative} to use none`);
-  const second = await terminal.askSecret("Repeat the passphrase: ");
-  if (first !== second) throw usage("the two passphrases differ");
-  return first;
+  for (let left = ATTEMPTS; left > 0; left--) {
+    const again = left === ATTEMPTS ? "" : "The two passphrases differ. ";
+    const first = await terminal.askSecret(`${again}New passphrase: `);
+    if (first === "") throw usage(`the passphrase is empty: ${alternative} to use none`);
+    const second = await terminal.askSecret("Repeat the passphrase: ");
+    if (first === second) return first;
+  }
+  throw usage(`the two passphrases differed ${ATTEMPTS} times: run the command again`);
 }
 
 /**

@@ -1,11 +1,11 @@
 import { openSync, writeSync } from "node:fs";
 import { ReadStream } from "node:tty";
 import { Interruption, usage } from "../errors/failures.ts";
-import { printable } from "../output/text.ts";
+import { printable, printableLines } from "../output/text.ts";
 
 /** A terminal to prompt on. */
 export interface Terminal {
-  /** Prompts for a line, which is echoed and can be edited. */
+  /** Prompts for a line, which is echoed and can be edited. The prompt may have several lines. */
   ask(prompt: string): Promise<string>;
   /** Prompts for a line without echoing it. */
   askSecret(prompt: string): Promise<string>;
@@ -46,7 +46,7 @@ function createTerminal(signal: AbortSignal): Terminal | undefined {
   return {
     async ask(prompt) {
       // Not in raw mode: the system edits the line and returns it when it is complete.
-      writeSync(prompts, printable(prompt));
+      writeSync(prompts, printableLines(prompt));
       return await readLine(input, ahead, signal, "answer");
     },
     async askSecret(prompt) {

@@ -206,6 +206,25 @@ created  configuration ${config}
     expect(existsSync(config)).toBe(false);
   });
 
+  test("takes no word that is a kind of store for a new folder", async () => {
+    const { home, config, idk } = newHome();
+    const args = ["init", "--no-passphrase"];
+    for (const [flags, env] of [[["--store", "s3"]], [[], { IDK_STORE: "S3" }]] as const) {
+      const refused = await idk([...args, ...flags], env);
+      expectFailure(
+        refused,
+        2,
+        /would be a new folder of this name: pass s3:\/\/BUCKET, or \.\/s3 for/iu,
+      );
+    }
+    expect([existsSync(config), existsSync(join(home, "s3"))]).toEqual([false, false]);
+    // A folder that exists is meant.
+    mkdirSync(join(home, "minio"));
+    expect((await idk([...args, "--store", "minio"])).code).toBe(0);
+    expect((await idk(["init", "--store", "./s3", "--name", "other"])).code).toBe(0);
+    expect(existsSync(join(home, "s3"))).toBe(true);
+  });
+
   test("writes no configuration for an invalid bucket", async () => {
     const { config, idk } = newHome();
     const env = { MINIO_ACCESS_KEY: "them", MINIO_SECRET_KEY: "sesame" };
@@ -275,7 +294,10 @@ describe("idk init at a terminal", () => {
     const typed = ["\r", `${PASSPHRASE}\r`, `${PASSPHRASE}\r`];
     const { screen, code } = await type(home, typed, "init");
     expect(screen).toStartWith(
-      `Folder or URL of the store [${store}]: \nNew passphrase: \nRepeat the passphrase: \ncreated  identity`,
+      "A store is a folder or a bucket, for example:\n  /mnt/disk/store\n  s3://BUCKET/PREFIX?region=eu-central-1\n",
+    );
+    expect(screen).toContain(
+      `  b2://BUCKET\nFolder or URL of the store [${store}]: \nNew passphrase: \nRepeat the passphrase: \ncreated  identity`,
     );
     expect(screen).toContain("remember its passphrase");
     expect(code).toBe(0);
@@ -292,7 +314,11 @@ describe("idk init at a terminal", () => {
   });
 
   test.each<[typed: string[], message: string, code: number]>([
-    [["\r", "one\r", "two\r"], "idk: the two passphrases differ", 2],
+    [
+      ["\r", ...Array(3).fill(["one\r", "two\r"]).flat()],
+      "idk: the two passphrases differed 3 times: run the command again",
+      2,
+    ],
     [["\r", "\r"], "idk: the passphrase is empty: pass --no-passphrase to use none", 2],
     [["ab\u0003"], "idk: interrupted", 130],
     [["\u0004"], "idk: the terminal was closed before an answer was given", 2],
@@ -304,6 +330,35 @@ describe("idk init at a terminal", () => {
     expect(result.screen).toContain(message);
     expect(result.code).toBe(code);
     expect([config, identity].map(existsSync)).toEqual([false, false]);
+  });
+
+  test("asks again after passphrases that differ", async () => {
+    const { home, config, identity } = newHome();
+    const typed = ["\r", "one\r", "two\r", `${PASSPHRASE}\r`, `${PASSPHRASE}\r`];
+    const { screen, code } = await type(home, typed, "init");
+    expect(screen).toContain("The two passphrases differ. New passphrase: \nRepeat");
+    expect([code, existsSync(config), statSync(identity).size]).toEqual([0, true, 102]);
+  });
+
+  test("asks before a word that is a kind of store becomes a folder", async () => {
+    const { home, config } = newHome();
+    const question = String.raw`\[y/N\] \Z`;
+    const prompt = String.raw`: \Z`;
+    const steps = [
+      { shown: prompt, type: "s3\r" },
+      { shown: question, type: "\r" },
+      { shown: prompt, type: "b2\r" },
+      { shown: question, type: "y\r" },
+    ];
+    const args = [process.execPath, MAIN, "init", "--no-passphrase"];
+    const env = isolated({ HOME: home, BUN_RUNTIME_TRANSPILER_CACHE_PATH: "0" });
+    const { screen, code } = await atTerminal(steps, args, { cwd: home, env });
+    expect(screen).toContain(
+      `A bucket is s3://BUCKET, and s3 is the folder ${home}/s3. Create the folder? [y/N] `,
+    );
+    expect(code).toBe(0);
+    expect(readFileSync(config, "utf8")).toContain(`url = "${home}/b2"\n`);
+    expect([existsSync(join(home, "s3")), existsSync(join(home, "b2"))]).toEqual([false, true]);
   });
 
   test("prompts for two protected identities in turn", async () => {

@@ -152,7 +152,11 @@ describe("a passphrase at the terminal", () => {
   });
 
   test.each<[typed: string[], message: string, code: number]>([
-    [["one\r", "two\r"], "idk: the two passphrases differ", 2],
+    [
+      Array(3).fill(["one\r", "two\r"]).flat(),
+      "idk: the two passphrases differed 3 times: run the command again",
+      2,
+    ],
     [["\r"], "idk: the passphrase is empty", 2],
     [["\u0004"], "idk: no passphrase given", 2],
     [["one\r", "on\u0003"], "idk: interrupted", 130],
