@@ -7,6 +7,7 @@ export type { Metadata, MetadataValue } from "./format/metadata.ts";
 
 export {
   type Passphrase,
+  type ProtectOptions,
   isProtectedIdentityFile,
   protectIdentity,
   readIdentityFile,

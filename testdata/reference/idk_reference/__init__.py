@@ -15,5 +15,6 @@ Read the modules in this order:
     reader        from an address to content, releasing only verified bytes
     encodings     content stored compressed
     writer        from content to an address
+    armor         binary files as text
     keyfile       a secret key protected by a passphrase
 """

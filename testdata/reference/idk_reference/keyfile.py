@@ -1,4 +1,4 @@
-"""A secret key protected by a passphrase, 102 bytes.
+"""A secret key protected by a passphrase, 102 bytes, or the same in armor.
 
     "IDKK" 01 || log2 of scrypt's N || salt(16) || commitment(32) || box(48)
 
@@ -9,10 +9,11 @@ the file to a single passphrase.
 import hashlib
 import hmac
 
-from . import keys
+from . import armor, keys
 from .errors import IdkError
 
 MAGIC = b"IDKK\x01"
+LABEL = "IDK PROTECTED IDENTITY"
 SALT_LENGTH = 16
 HEAD_LENGTH = len(MAGIC) + 1 + SALT_LENGTH
 LENGTH = HEAD_LENGTH + 32 + keys.WRAPPED_LENGTH
@@ -29,7 +30,13 @@ def make(secret_key: bytes, passphrase: str, salt: bytes, log_n: int = DEFAULT_L
     return head + commitment + keys.seal(box_key, secret_key)
 
 
+def is_protected(data: bytes) -> bool:
+    return data[:4] == MAGIC[:4] or armor.is_armored(data)
+
+
 def open_file(data: bytes, passphrase: str) -> bytes:
+    if data[:4] != MAGIC[:4] and armor.is_armored(data):
+        data = armor.dearmor(LABEL, data)
     if len(data) != LENGTH or data[:5] != MAGIC:
         raise IdkError("key", "not a version 1 key file")
     if not MIN_LOG_N <= data[5] <= MAX_LOG_N:  # before any work that depends on logN

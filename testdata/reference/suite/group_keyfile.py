@@ -1,6 +1,6 @@
 """keyfile-*: secret keys protected by a passphrase."""
 
-from idk_reference import keyfile
+from idk_reference import armor, keyfile
 
 from .forge import flip, secret
 
@@ -63,3 +63,67 @@ def add(suite):
            flip(good, 54), "key")
     vector("box-key-flipped", "The passphrase is right, one bit of the sealed key is flipped.",
            flip(good, -1), "key")
+    add_armored(vector, good, secret_key)
+
+
+def add_armored(vector, good, secret_key):
+    """The same file as text."""
+    text = armor.armor(keyfile.LABEL, good)
+    begin, first, second, third, end = lines = text.splitlines()
+
+    def armored(name, note, data, expect="key", **more):
+        data = b"".join(line + b"\n" for line in data) if isinstance(data, list) else data
+        vector(f"armor-{name}", note, data, expect, **more)
+
+    for name, note, data in (
+        ("good", "The file as text, in the form that writers make.", text),
+        ("crlf", "Lines that end with CRLF.", text.replace(b"\n", b"\r\n")),
+        ("no-newline", "No newline at the end.", text.rstrip()),
+        ("white-space-around", "White space before and after.", b"\r\n \t" + text + b"\n \r\n"),
+    ):
+        armored(name, note, data, "ok", key=secret_key)
+    armored("wrong-passphrase", "Another passphrase.", text, "passphrase", passphrase="a guess")
+
+    armored("text-before", "A comment before it.", [b"# mine", *lines])
+    armored("byte-order-mark", "A byte order mark before it.", b"\xef\xbb\xbf" + text)
+    armored("text-after", "A comment after it.", [*lines, b"# mine"])
+    armored("twice", "Two files, one after the other.", [*lines, *lines])
+    armored("label-writer", "The label is that of a writer key.",
+            text.replace(b"IDENTITY", b"WRITER KEY"))
+    armored("label-lower-case", "The label is in lower case.",
+            text.replace(b"IDK PROTECTED IDENTITY", b"idk protected identity"))
+    armored("label-end-other", "The labels of the first and the last line differ.",
+            [*lines[:-1], b"-----END IDK PROTECTED WRITER KEY-----"])
+    armored("begin-space", "A space follows the first line.", [begin + b" ", *lines[1:]])
+    armored("begin-dashes", "The first line lacks a dash.", [begin[:-1], *lines[1:]])
+    armored("end-missing", "The last line is missing.", lines[:-1])
+    armored("no-line-ends", "Spaces in place of line ends.", b" ".join(lines))
+    armored("carriage-returns", "CR alone in place of line ends.", b"\r".join(lines))
+    armored("blank-line", "A blank line inside.", [begin, first, b"", second, third, end])
+    armored("space-inside", "A space at the end of a line.",
+            [begin, first, second + b" ", third, end])
+    armored("header", "A header, as in other armor.",
+            [begin, b"Version: 1", b"", first, second, third, end])
+    armored("63-columns", "A line of 63 characters before others.",
+            [begin, first[:63], first[63:] + second[:63], second[63:] + third, end])
+    armored("76-columns", "Lines of 76 characters, as in MIME.",
+            [begin, first + second[:12], second[12:] + third, end])
+    armored("one-line", "All characters on one line.", [begin, first + second + third, end])
+    armored("base64url", "The alphabet for URLs.",
+            text[:39] + text[39:-37].replace(b"+", b"-").replace(b"/", b"_") + text[-37:])
+    armored("padding-extra", "Padding that is not needed.",
+            [begin, first, second, third + b"====", end])
+    armored("padding-missing", "The Base64 ends within a group.",
+            [begin, first, second, third[:-1], end])
+    cut = armor.armor(keyfile.LABEL, good[:-1]).splitlines()
+    armored("101-bytes", "The last byte is missing.", cut)
+    loose = bytes([cut[3][-2] + 1]) + b"="
+    armored("bits-left-over", "The last byte is missing, and the bits left over are not zero.",
+            [*cut[:3], cut[3][:-2] + loose, end])
+    armored("103-bytes", "A byte too many.", armor.armor(keyfile.LABEL, good + b"\0"))
+    armored("empty", "Nothing between the first and the last line.", [begin, end])
+    armored("magic-writer", "The file inside is one of a writer key.",
+            armor.armor(keyfile.LABEL, b"IDKW" + good[4:]))
+    armored("log-n-21", "logN 21 inside.",
+            armor.armor(keyfile.LABEL, good[:5] + b"\x15" + good[6:]))
+    armored("within-armor", "Armor within armor.", armor.armor(keyfile.LABEL, text))

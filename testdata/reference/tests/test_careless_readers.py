@@ -4,13 +4,14 @@ Every test removes one check from this implementation and expects vectors of the
 named group to fail.
 """
 
+import base64
 import json
 from pathlib import Path
 
 import pytest
 
 from idk_reference import (
-    cbor_profile, checking, envelope, keyfile, keys, reader, root, tree,
+    armor, cbor_profile, checking, envelope, keyfile, keys, reader, root, tree,
 )
 from suite import salsa
 
@@ -122,3 +123,18 @@ def test_detects_one_kind_for_all_blobs(monkeypatch):
 def test_detects_an_unchecked_log_n(monkeypatch):
     monkeypatch.setattr(keyfile, "MIN_LOG_N", 1)
     assert "keyfile-log-n-13" in failing("keyfile-log-n-13")
+
+
+def test_detects_lenient_armor(monkeypatch):
+    def lenient(label, data):
+        body = data.partition(b"-----BEGIN %b-----" % label.encode())[2].partition(b"-----END")[0]
+        return base64.b64decode(body)
+
+    monkeypatch.setattr(armor, "dearmor", lenient)
+    assert failing("keyfile-armor") >= {
+        f"keyfile-armor-{name}" for name in (
+            "text-after", "twice", "label-end-other", "begin-space", "end-missing", "no-line-ends",
+            "carriage-returns", "blank-line", "space-inside", "63-columns", "76-columns", "one-line",
+            "padding-extra",
+        )
+    }

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from idk_reference import keyfile, keys, reader
+from idk_reference import armor, keyfile, keys, reader
 from idk_reference.store import MemoryStore
 from idk_reference.writer import Writer
 
@@ -66,3 +66,12 @@ def test_keyfile():
     made = keyfile.make(secret_key, known["passphrase"], salt, known["logN"])
     assert made.hex() == known["hex"]
     assert keyfile.open_file(made, known["passphrase"]) == secret_key
+
+
+def test_armored_keyfile_in_the_format():
+    known = KNOWN["keyfile"]
+    text = (Path(__file__).parents[3] / "docs/format.md").read_text("utf-8")
+    begin, end = (f"-----{word} {keyfile.LABEL}-----\n" for word in ("BEGIN", "END"))
+    example = begin + text.partition(begin)[2].partition(end)[0] + end
+    assert armor.armor(keyfile.LABEL, bytes.fromhex(known["hex"])).decode() == example
+    assert keyfile.open_file(example.encode(), known["passphrase"]).hex() == known["secretKey"]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from idk_reference import envelope, keys, reader
+from idk_reference import armor, envelope, keys, reader
 from idk_reference.store import MemoryStore
 from idk_reference.errors import IdkError
 from idk_reference.snapshots import (
@@ -46,6 +46,10 @@ def test_the_writer_file():
     )
     assert made == data
     assert writer_keys.open_writer_file(data, known["passphrase"]) == seed
+    armored = armor.armor("IDK PROTECTED WRITER KEY", data)
+    assert writer_keys.open_writer_file(armored, known["passphrase"]) == seed
+    with pytest.raises(IdkError):
+        writer_keys.open_writer_file(armor.armor("IDK PROTECTED IDENTITY", data), known["passphrase"])
     with pytest.raises(IdkError, match="^passphrase"):
         writer_keys.open_writer_file(data, "wrong")
     text = f"# a host\n\n{KNOWN['owner']['writerSecret']}\n"

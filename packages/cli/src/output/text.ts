@@ -16,11 +16,11 @@ const FOREIGN_MAX = 500;
 const MESSAGE_MAX = 2 * FOREIGN_MAX;
 
 /**
- * All or part of an identity, of this program or of age, and the first line of a private key in PEM.
- * Users may put them into the wrong argument.
+ * All or part of an identity, of this program or of age, a protected key in armor, and the first line of
+ * a private key in PEM. Users may put them into the wrong argument.
  */
 const IDENTITY =
-  /(?<kind>idk-(?:writer-)?secret-key-1|age-secret-key-(?:pq-)?1|age-plugin-[a-z0-9+._]+-1)[0-9a-z]+|-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----.*/gisu;
+  /(?<kind>idk-(?:writer-)?secret-key-1|age-secret-key-(?:pq-)?1|age-plugin-[a-z0-9+._]+-1)[0-9a-z]+|-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----.*|-----BEGIN IDK PROTECTED [A-Z ]+-----\s*[a-z0-9+/]{20,}.*/gisu;
 
 /** Escapes untrusted text into one line that is safe to print on a terminal. */
 export function printable(text: string): string {

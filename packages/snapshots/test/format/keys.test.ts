@@ -15,7 +15,11 @@ import {
   writerKeyFromSeed,
 } from "../../src/format/keys/writer.ts";
 import { answers, fails, fromHex, toHex } from "../support.ts";
-import { protectWriterKey, readWriterFile } from "../../src/format/keys/writer-files.ts";
+import {
+  isProtectedWriterFile,
+  protectWriterKey,
+  readWriterFile,
+} from "../../src/format/keys/writer-files.ts";
 import { signMessage, verifySignature } from "../../src/format/keys/ed25519.ts";
 
 /** Functions of libsodium to compare with, which the package has no types for. */
@@ -72,14 +76,32 @@ describe("writer files", () => {
 
   test("the known one is made and opens", async () => {
     const key = writerKeyFromSeed(fromHex(writerFile.seed));
-    const made = await protectWriterKey(
-      key,
-      writerFile.passphrase,
-      fromHex(writerFile.salt),
-      writerFile.logN,
-    );
+    const made = await protectWriterKey(key, writerFile.passphrase, fromHex(writerFile.salt), {
+      logN: writerFile.logN,
+    });
     expect(toHex(made)).toBe(writerFile.hex);
     expect(toHex(seedOf(await readWriterFile(bytes, writerFile.passphrase)))).toBe(writerFile.seed);
+  });
+
+  test("the known one opens in armor, but not in that of an identity", async () => {
+    const { passphrase, salt, logN, seed } = writerFile;
+    const key = writerKeyFromSeed(fromHex(seed));
+    const made = await protectWriterKey(key, passphrase, fromHex(salt), { logN, armor: true });
+    expect(isProtectedWriterFile(made)).toBe(true);
+    const text = new TextDecoder().decode(made);
+    expect(text).toStartWith("-----BEGIN IDK PROTECTED WRITER KEY-----\n");
+    expect(text.split("\n").slice(1, 4).join("")).toBe(Buffer.from(bytes).toString("base64"));
+    expect(toHex(seedOf(await readWriterFile(made, passphrase)))).toBe(seed);
+    for (const read of [
+      readWriterFile(utf8(text.replaceAll("WRITER KEY", "IDENTITY")), passphrase),
+      readIdentityFile(made, passphrase),
+    ]) {
+      const error: unknown = await read.catch((reason: unknown) => reason);
+      expect(error).toMatchObject({
+        code: "key",
+        message: expect.stringContaining("line 1 must be"),
+      });
+    }
   });
 
   test("a wrong passphrase and damage are told apart", async () => {

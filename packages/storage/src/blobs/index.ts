@@ -13,9 +13,11 @@ export { randomKey } from "../crypto/key-schedule.ts";
 export {
   isProtectedFile,
   openProtectedKey,
+  opensAsProtected,
   parseKeyLines,
   protectKey,
   type ProtectedFileKind,
+  type ProtectOptions,
 } from "../crypto/key-files.ts";
 export {
   CborError,

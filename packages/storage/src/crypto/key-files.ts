@@ -1,3 +1,4 @@
+import { armor, dearmor, hasArmor, isArmored } from "./armor.ts";
 import { BODY_NONCE } from "./key-schedule.ts";
 import {
   type Identity,
@@ -14,7 +15,7 @@ import { hkdf, scrypt, sha256 } from "./hash.ts";
 import { portableNaCl } from "./nacl/nacl-portable.ts";
 
 /*
- * A passphrase-protected file of a secret key, 102 bytes:
+ * A passphrase-protected file of a secret key, 102 bytes, or the same in armor:
  * "IDKK" 01 | logN | salt 16 | commitment 32 | secretbox of the secret key 48
  */
 
@@ -24,6 +25,8 @@ export interface ProtectedFileKind {
   readonly magic: string;
   /** The part of the derivations that names the kind: `keyfile` in `idk/v1/keyfile/box`. */
   readonly context: string;
+  /** The label of its armor, such as `IDK PROTECTED IDENTITY`. */
+  readonly label: string;
   /** For messages, such as `identity file`. */
   readonly name: string;
 }
@@ -31,6 +34,7 @@ export interface ProtectedFileKind {
 const IDENTITY_FILE: ProtectedFileKind = {
   magic: "IDKK",
   context: "keyfile",
+  label: "IDK PROTECTED IDENTITY",
   name: "identity file",
 };
 
@@ -48,23 +52,47 @@ const LOG_N_MAX = 20;
 /** With r = 8 (RFC 7914): 128 MiB, and about a quarter of a second. */
 const LOG_N_DEFAULT = 17;
 
+/** How a protected file is written. */
+export interface ProtectOptions {
+  /** scrypt's cost: memory is 2^logN KiB; 14 to 20, by default 17. */
+  readonly logN?: number | undefined;
+  /** Whether to write the file as text (default: false, as binary). */
+  readonly armor?: boolean | undefined;
+}
+
 /** A passphrase, or a function that provides it, called only if it is needed. */
 export type Passphrase = string | (() => string | Promise<string>);
 
-/** Whether a file's bytes are a passphrase-protected identity file, by its first four bytes. */
+/**
+ * Whether a file's bytes are a passphrase-protected identity file, by its first four bytes or the first
+ * line of its armor.
+ */
 export function isProtectedIdentityFile(bytes: Uint8Array): boolean {
   return isProtectedFile(IDENTITY_FILE, bytes);
 }
 
-/** Whether a file's bytes are a protected file of this kind, by its first four bytes. */
-export function isProtectedFile({ magic }: ProtectedFileKind, bytes: Uint8Array): boolean {
+/**
+ * Whether a file's bytes are a protected file of this kind, by its first four bytes or the first line of
+ * its armor.
+ */
+export function isProtectedFile(kind: ProtectedFileKind, bytes: Uint8Array): boolean {
   assertBytes(bytes);
+  return hasMagic(kind, bytes) || isArmored(kind.label, bytes);
+}
+
+/** Whether a key file is to be opened as a protected one of this kind, perhaps to say what is wrong. */
+export function opensAsProtected(kind: ProtectedFileKind, bytes: Uint8Array): boolean {
+  assertBytes(bytes);
+  return hasMagic(kind, bytes) || hasArmor(bytes);
+}
+
+function hasMagic({ magic }: ProtectedFileKind, bytes: Uint8Array): boolean {
   return equal(bytes.subarray(0, MAGIC_LENGTH), utf8(magic));
 }
 
 /**
  * Reads an identity file: text with one identity per line, `#` comments and blank lines, or a
- * passphrase-protected file with one identity.
+ * passphrase-protected file with one identity, armored or not.
  *
  * @throws StorageError `key` if the file is malformed or contains no identity; `passphrase` if the
  *   passphrase is wrong; `usage` if one is needed and none is given
@@ -73,7 +101,7 @@ export async function readIdentityFile(
   bytes: Uint8Array,
   passphrase?: Passphrase,
 ): Promise<Identity[]> {
-  if (isProtectedIdentityFile(bytes)) {
+  if (opensAsProtected(IDENTITY_FILE, bytes)) {
     return [identityFromSecretKey(await openProtectedKey(IDENTITY_FILE, bytes, passphrase))];
   }
   const identities = parseKeyLines(bytes, parseIdentity);
@@ -84,14 +112,13 @@ export async function readIdentityFile(
 /**
  * Protects an identity with a passphrase.
  *
- * @param options.logN scrypt's cost: memory is 2^logN KiB; 14 to 20, by default 17
- * @returns the 102 bytes of the file
+ * @returns the bytes of the file: 102, or with `armor` 215 of ASCII text
  * @throws StorageError `usage`
  */
 export async function protectIdentity(
   identity: Identity,
   passphrase: string,
-  options: { readonly logN?: number } = {},
+  options: ProtectOptions = {},
 ): Promise<Uint8Array> {
   return protectKey(IDENTITY_FILE, secretKeyOf(identity), passphrase, options);
 }
@@ -99,16 +126,15 @@ export async function protectIdentity(
 /**
  * Protects a secret key of 32 bytes with a passphrase, in the layout of a protected identity file.
  *
- * @param options.logN scrypt's cost: memory is 2^logN KiB; 14 to 20, by default 17
  * @param options.salt 16 bytes from the system's generator, drawn for this file; drawn here by default
- * @returns the 102 bytes of the file
+ * @returns the bytes of the file: 102, or with `armor` ASCII text
  * @throws StorageError `usage`
  */
 export async function protectKey(
   kind: ProtectedFileKind,
   secretKey: Uint8Array,
   passphrase: string,
-  options: { readonly logN?: number | undefined; readonly salt?: Uint8Array } = {},
+  options: ProtectOptions & { readonly salt?: Uint8Array } = {},
 ): Promise<Uint8Array> {
   assertLength("secretKey", secretKey, KEY_LENGTH);
   const logN = options.logN ?? LOG_N_DEFAULT;
@@ -122,7 +148,8 @@ export async function protectKey(
   const { commitment, boxKey } = await deriveKeys(kind, passphrase, head);
   const box = new Uint8Array(TAG_LENGTH + KEY_LENGTH);
   portableNaCl.seal(box, secretKey, BODY_NONCE, boxKey);
-  return concat(head, commitment, box);
+  const file = concat(head, commitment, box);
+  return options.armor === true ? armor(kind.label, file) : file;
 }
 
 /**
@@ -170,15 +197,17 @@ export async function openProtectedKey(
   bytes: Uint8Array,
   passphrase: Passphrase | undefined,
 ): Promise<Uint8Array> {
-  const { name } = kind;
-  const rightKind = isProtectedFile(kind, bytes) && bytes[MAGIC_LENGTH] === VERSION;
-  if (!rightKind || bytes.length !== FILE_LENGTH) {
+  assertBytes(bytes);
+  const { name, label } = kind;
+  const file = !hasMagic(kind, bytes) && hasArmor(bytes) ? dearmor(label, bytes) : bytes;
+  const rightKind = hasMagic(kind, file) && file[MAGIC_LENGTH] === VERSION;
+  if (!rightKind || file.length !== FILE_LENGTH) {
     throw new StorageError(
       "key",
-      `the protected ${name} is damaged or of another version: it has ${bytes.length} bytes, version 1 has ${FILE_LENGTH}`,
+      `the protected ${name} is damaged or of another version: it has ${file.length} bytes, version 1 has ${FILE_LENGTH}`,
     );
   }
-  const logN = bytes[LOG_N_AT]!;
+  const logN = file[LOG_N_AT]!;
   if (logN < LOG_N_MIN || logN > LOG_N_MAX) {
     throw new StorageError("key", `the protected ${name} names an impossible scrypt cost`);
   }
@@ -188,12 +217,12 @@ export async function openProtectedKey(
   const text = checkedPassphrase(
     typeof passphrase === "function" ? await passphrase() : passphrase,
   );
-  const { commitment, boxKey } = await deriveKeys(kind, text, bytes.subarray(0, COMMITMENT_AT));
-  if (!equal(commitment, bytes.subarray(COMMITMENT_AT, BOX_AT))) {
+  const { commitment, boxKey } = await deriveKeys(kind, text, file.subarray(0, COMMITMENT_AT));
+  if (!equal(commitment, file.subarray(COMMITMENT_AT, BOX_AT))) {
     throw new StorageError("passphrase", `the passphrase does not open this ${name}`);
   }
   const secretKey = new Uint8Array(KEY_LENGTH);
-  if (!portableNaCl.open(secretKey, bytes.subarray(BOX_AT), BODY_NONCE, boxKey)) {
+  if (!portableNaCl.open(secretKey, file.subarray(BOX_AT), BODY_NONCE, boxKey)) {
     throw new StorageError("key", `the protected ${name} is damaged`);
   }
   return secretKey;

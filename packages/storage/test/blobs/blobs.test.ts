@@ -116,6 +116,7 @@ describe("known answers", () => {
   const WRITER_FILE: ProtectedFileKind = {
     magic: "IDKW",
     context: "writerfile",
+    label: "IDK PROTECTED WRITER KEY",
     name: "writer key file",
   };
 

@@ -10,7 +10,7 @@ from .writer_keys import key_lines
 def read_identity_file(path: str | Path, passphrase: str | None = None) -> list[bytes]:
     """All identities of a file, in order. The owner's key is derived from the first."""
     data = Path(path).read_bytes()
-    if data[:4] == keyfile.MAGIC[:4]:
+    if keyfile.is_protected(data):
         if passphrase is None:
             raise IdkError("passphrase", "the identity file is protected: give its passphrase")
         return [keyfile.open_file(data, passphrase)]

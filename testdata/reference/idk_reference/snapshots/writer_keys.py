@@ -3,13 +3,14 @@
 import hmac
 import hashlib
 
-from .. import bech32, keyfile, keys
+from .. import armor, bech32, keyfile, keys
 from ..errors import IdkError
 from . import ed25519
 
 WRITER_PREFIX = "idk-writer"
 SEED_PREFIX = "idk-writer-secret-key-"
 FILE_MAGIC = b"IDKW\x01"
+FILE_LABEL = "IDK PROTECTED WRITER KEY"
 
 
 def owner_seed(identity: bytes) -> bytes:
@@ -42,7 +43,9 @@ def parse_seed(text: str) -> bytes:
 
 def open_writer_file(data: bytes, passphrase: str | None = None) -> bytes:
     """The seed in a writer file: text with exactly one, or protected by a passphrase."""
-    if data[:4] != FILE_MAGIC[:4]:
+    if data[:4] != FILE_MAGIC[:4] and armor.is_armored(data):
+        data = armor.dearmor(FILE_LABEL, data)
+    elif data[:4] != FILE_MAGIC[:4]:
         seeds = [parse_seed(line) for line in key_lines(data)]
         if len(seeds) != 1:
             raise IdkError("key", "a writer file holds exactly one seed")
