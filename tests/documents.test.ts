@@ -32,7 +32,7 @@ const RUN: Readonly<Record<string, readonly string[]>> = {
   "docs/backends.md": ["sh minio", "ts"],
   "docs/backup.md": ["crontab", "ini", "sh", "sh python", "sh revoke", "xml"],
   "docs/cli.md": ["sh", "sh minio"],
-  "docs/configuration.md": ["toml"],
+  "docs/configuration.md": ["sh", "toml"],
   "docs/gateway.md": [
     "sh client",
     "sh drill",
@@ -317,6 +317,22 @@ describe("sessions in documents", () => {
       expect(JSON.stringify(await settings("--store home"))).toContain("command: pass show idk");
     });
   });
+
+  test(
+    "docs/configuration.md changes a passphrase, and the key stays the same",
+    () =>
+      inNewFolder(async (folder) => {
+        const session = await readSession("docs/configuration.md", "sh");
+        const result = await runSession(folder, session);
+        expect(result).toMatchObject({ exitCode: 0 });
+        const recipient = await Bun.file(join(folder, "me.pub")).text();
+        expect(result.stdout).toBe(recipient.repeat(3));
+        expect(await Bun.file(join(folder, "me.key")).text()).toContain(
+          `# recipient: ${recipient}`,
+        );
+      }),
+    30_000,
+  );
 });
 
 requireServer("minio")("sessions in documents, with an object store", () => {

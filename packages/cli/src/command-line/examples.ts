@@ -7,7 +7,8 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   config: ["idk config", "idk config --store work --json"],
   keygen: [
     "idk keygen -o me.key > me.pub                 me.key is secret: back it up",
-    "idk keygen -o safe.key --passphrase",
+    "idk keygen -o safe.key --passphrase --armor   as text, for a password manager",
+    "idk keygen --change -i safe.key               a new passphrase",
     "idk keygen --writer -o host.key > host.pub    for `idk repo allow`",
   ],
   recipient: ["idk recipient -i me.key"],

@@ -58,6 +58,7 @@ export const ENVIRONMENT = `Environment:
   IDK_IDENTITY_KEY      the identity itself
   IDK_IDENTITY_COMMAND  a command that prints the identity
   IDK_PASSPHRASE        passphrase of identity files, instead of a prompt
+  IDK_NEW_PASSPHRASE    the passphrase that keygen --change sets
   IDK_RECIPIENTS        recipients or recipients files, as -r and -R
   IDK_CATALOG           catalog of a gateway, as --catalog
   IDK_CREDENTIALS       access keys of a gateway, as --credentials

@@ -1,6 +1,6 @@
 import type { Command as CommanderCommand } from "commander";
 import type { ActionOf } from "./actions.ts";
-import { identityOption } from "./options.ts";
+import { identityOption, repeatable } from "./options.ts";
 
 export function addSetupCommands(program: CommanderCommand, actionOf: ActionOf): void {
   program
@@ -33,16 +33,27 @@ export function addSetupCommands(program: CommanderCommand, actionOf: ActionOf):
 export function addKeyCommands(program: CommanderCommand, actionOf: ActionOf): void {
   program
     .command("keygen")
-    .summary("create an identity, or a writer key")
+    .summary("create an identity or a writer key, or change a passphrase")
     .description(
       "Write a new identity to a file or to the system's keychain, and print its recipient. With " +
         "--writer, write a writer key, with which a host signs its snapshots and can read nothing, " +
-        "and print its public key for `idk repo allow`.",
+        "and print its public key for `idk repo allow`. With --change, set, change or remove the " +
+        "passphrase of an existing file of either kind; the key in it stays the same. Prompts for " +
+        "the old passphrase (IDK_PASSPHRASE) and the new one (IDK_NEW_PASSPHRASE).",
     )
     .option("-o, --output <file>", "write the identity to this file, which must not exist")
     .option("--keychain <name>", "keep it in the keychain instead; use it as -i keychain:NAME")
     .option("--writer", "create a writer key, for a host that makes backups")
     .option("--passphrase", "protect it with a passphrase (IDK_PASSPHRASE, or prompt for one)")
+    .option("--armor", "write the protected file as text, to print or to paste")
+    .option("--change", "change the passphrase of the file that -i names, in place")
+    .addOption(
+      repeatable(
+        "-i, --identity <file>",
+        "the file to change (IDK_IDENTITY; default: your identity)",
+      ),
+    )
+    .option("--no-passphrase", "with --change: remove the passphrase")
     .action(actionOf(async () => (await import("../commands/keys.ts")).keygen));
 
   program

@@ -1,5 +1,13 @@
 import { type Command, command } from "../command.ts";
-import { field, flag, identitySources, newPath, optional, passphrase } from "../config/settings.ts";
+import {
+  choice,
+  field,
+  flag,
+  identitySources,
+  newPath,
+  optional,
+  passphrase,
+} from "../config/settings.ts";
 import { usage } from "../errors/failures.ts";
 import { loadIdentities } from "../keys/identities.ts";
 import { checkKeychainName } from "../keys/identity-source.ts";
@@ -9,15 +17,26 @@ import {
   writeNewIdentity,
 } from "../keys/new-identity.ts";
 
-export const keygen: Command = command(
+export const keygen: Command = async (invocation, session) => {
+  const { change, identity } = invocation.options;
+  if (change !== true) {
+    if (identity !== undefined) throw usage("-i is for --change: name a new file with -o FILE");
+    return create(invocation, session);
+  }
+  const { changePassphrase } = await import("./change-passphrase.ts");
+  return changePassphrase(invocation, session);
+};
+
+const create: Command = command(
   {
     output: optional(newPath),
     keychain: optional(field(checkKeychainName)),
     writer: flag,
-    protect: flag,
+    protect: choice,
+    armor: flag,
     passphrase,
   },
-  async ({ output, keychain, writer: forWriter, protect, passphrase: given }, session) => {
+  async ({ output, keychain, writer: forWriter, protect, armor, passphrase: given }, session) => {
     if (keychain !== undefined) {
       if (forWriter) throw usage("a writer key is for backups that run by themselves: use -o FILE");
       if (output !== undefined) throw usage("-o and --keychain exclude each other");
@@ -25,6 +44,9 @@ export const keygen: Command = command(
       const recipient = await addNewIdentityToKeychain(keychain);
       await session.out.result(recipient, { recipient, keychain });
       return;
+    }
+    if (armor && protect !== true) {
+      throw usage("--armor is for --passphrase: a file without a passphrase is text already");
     }
     if (output === undefined) {
       throw usage(
@@ -41,11 +63,11 @@ export const keygen: Command = command(
     if (forWriter) {
       // Load the code of snapshots only if it is needed.
       const { writeNewWriterKey } = await import("../keys/writer-keys.ts");
-      const writer = await writeNewWriterKey(output, protect ? ask : undefined);
+      const writer = await writeNewWriterKey(output, protect ? ask : undefined, armor);
       await session.out.result(writer, { writer, file: output });
       return;
     }
-    const recipient = await writeNewIdentity(output, protect ? ask : undefined);
+    const recipient = await writeNewIdentity(output, protect ? ask : undefined, armor);
     await session.out.result(recipient, { recipient, file: output });
   },
 );

@@ -77,6 +77,7 @@ export async function resolveSettings(
     // The flag requests protection; the passphrase itself is never on a command line.
     protect: options["passphrase"],
     passphrase: env["IDK_PASSPHRASE"] || undefined,
+    newPassphrase: env["IDK_NEW_PASSPHRASE"] || undefined,
   };
   const sources: Record<string, Sourced | undefined> = {};
   const labels: Record<string, string> = {};

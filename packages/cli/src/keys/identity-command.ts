@@ -11,6 +11,7 @@ const OUTPUT_MAX = 2 ** 20;
 /** Secrets of this program that are not passed on. */
 const WITHHELD: ReadonlySet<string> = new Set([
   "IDK_IDENTITY_KEY",
+  "IDK_NEW_PASSPHRASE",
   "IDK_PASSPHRASE",
   "IDK_SSE_C_KEY",
 ]);

@@ -1,4 +1,10 @@
-import { formatIdentity, generateIdentity, protectIdentity, type Recipient } from "@idk/storage";
+import {
+  formatIdentity,
+  generateIdentity,
+  type Identity,
+  protectIdentity,
+  type Recipient,
+} from "@idk/storage";
 import { open, rm } from "node:fs/promises";
 import { Failure, reasonOf, systemCodeOf, usage } from "../errors/failures.ts";
 import type { Session } from "../session.ts";
@@ -8,20 +14,27 @@ import { openTerminal } from "./terminal.ts";
  * Creates an identity in a new file that only its owner can read.
  *
  * @param passphrase returns the passphrase; undefined for an unprotected identity
+ * @param armor whether to write a protected identity as text
  * @returns its recipient
  */
 export async function writeNewIdentity(
   path: string,
   passphrase: (() => Promise<string>) | undefined,
+  armor = false,
 ): Promise<Recipient> {
   const identity = await generateIdentity();
   const { recipient } = identity;
   await writeNewKey(path, "identities", async () =>
     passphrase === undefined
-      ? Buffer.from(`# recipient: ${recipient}\n${formatIdentity(identity)}\n`)
-      : await protectIdentity(identity, await passphrase()),
+      ? identityText(identity)
+      : await protectIdentity(identity, await passphrase(), { armor }),
   );
   return recipient;
+}
+
+/** The content of an identity file without a passphrase. Secret. */
+export function identityText(identity: Identity): Uint8Array {
+  return Buffer.from(`# recipient: ${identity.recipient}\n${formatIdentity(identity)}\n`);
 }
 
 /** Creates an identity in the keychain. */
@@ -39,12 +52,17 @@ const ATTEMPTS = 3;
  * Prompts twice for a new passphrase, and again if the two differ.
  *
  * @param alternative how to use no passphrase, for messages
+ * @param variable what would provide it without a prompt, for messages
  */
-export async function askNewPassphrase(session: Session, alternative: string): Promise<string> {
+export async function askNewPassphrase(
+  session: Session,
+  alternative: string,
+  variable = "IDK_PASSPHRASE",
+): Promise<string> {
   const terminal = openTerminal(session.signal);
   if (terminal === undefined) {
     throw usage(
-      `there is no terminal to prompt for a passphrase: set IDK_PASSPHRASE, or ${alternative}`,
+      `there is no terminal to prompt for a passphrase: set ${variable}, or ${alternative}`,
     );
   }
   for (let left = ATTEMPTS; left > 0; left--) {

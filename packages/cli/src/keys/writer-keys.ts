@@ -1,5 +1,6 @@
 import {
   formatWriterKey,
+  isProtectedWriterFile,
   protectWriterKey,
   readWriterFile,
   type Writer,
@@ -12,6 +13,7 @@ import { Failure } from "../errors/failures.ts";
 import type { Session } from "../session.ts";
 import { promptPassphrase } from "./identities.ts";
 import { readSecretFile } from "./key-files.ts";
+import type { KeyKind } from "./key-kinds.ts";
 import { writeNewKey } from "./new-identity.ts";
 
 /** Reads the file of a writer key. Prompts for its passphrase unless the environment has it. */
@@ -37,16 +39,44 @@ const SALT_LENGTH = 16;
  * Creates a writer key in a new file that only its owner can read.
  *
  * @param passphrase returns the passphrase; undefined for an unprotected key
+ * @param armor whether to write a protected key as text
  */
 export async function writeNewWriterKey(
   path: string,
   passphrase: (() => Promise<string>) | undefined,
+  armor = false,
 ): Promise<Writer> {
   const key = writerKeyFromSeed(randomBytes(SEED_LENGTH));
   await writeNewKey(path, "writer keys", async () =>
     passphrase === undefined
-      ? Buffer.from(`# writer: ${key.writer}\n${formatWriterKey(key)}\n`)
-      : await protectWriterKey(key, await passphrase(), randomBytes(SALT_LENGTH)),
+      ? writerKeyText(key)
+      : await protectNewly(key, await passphrase(), armor),
   );
   return key.writer;
 }
+
+function writerKeyText(key: WriterKey): Uint8Array {
+  return Buffer.from(`# writer: ${key.writer}\n${formatWriterKey(key)}\n`);
+}
+
+async function protectNewly(
+  key: WriterKey,
+  passphrase: string,
+  armor: boolean,
+): Promise<Uint8Array> {
+  return protectWriterKey(key, passphrase, randomBytes(SALT_LENGTH), { armor });
+}
+
+/** Writer keys, for what works alike with identities. */
+export const WRITER_KEYS: KeyKind = {
+  name: "writer key",
+  isProtected: isProtectedWriterFile,
+  async open(bytes, passphrase) {
+    const key = await readWriterFile(bytes, passphrase);
+    return {
+      publicKey: { writer: key.writer },
+      text: () => writerKeyText(key),
+      protect: async (next, armor) => protectNewly(key, next, armor),
+    };
+  },
+};
