@@ -35,6 +35,8 @@ export type {
   ListedBlob,
   ListMarkersOptions,
   Marker,
+  PresignedReads,
+  PresignOptions,
   PutCallOptions,
   ReadCallOptions,
   TimeOptions,

@@ -129,8 +129,36 @@ export interface Backend {
    */
   currentTime?(options?: TimeOptions): Promise<number>;
 
+  /**
+   * Prepares URLs with which anyone can read blobs until they expire, without credentials. Makes no
+   * request to the store.
+   *
+   * @throws StorageError `usage` if this store has no such URLs; `permission` if the credentials
+   *   have expired
+   */
+  presign?(options: PresignOptions): Promise<PresignedReads>;
+
   /** Releases connections and handles. The backend must not be used afterwards. */
   close?(): Promise<void>;
+}
+
+/** Options of `presign`. */
+export interface PresignOptions extends CallOptions {
+  /** Seconds from now, an integer from 1 to 604,800 (7 days), which is what S3 allows. */
+  readonly expiresIn: number;
+}
+
+/** URLs for reading blobs, all presigned with the same credentials and the same time. */
+export interface PresignedReads {
+  /** When they expire: earlier than requested if the credentials are known to expire before. */
+  readonly expires: Date;
+  /**
+   * Whether the credentials are temporary. The URLs expire with them, which may be before `expires`
+   * if it is not known when that is.
+   */
+  readonly temporary: boolean;
+  /** The URL of a blob. A secret: whoever has it can read the blob. */
+  urlOf(name: string): string;
 }
 
 /** Options of `currentTime`. */

@@ -29,6 +29,7 @@ const MEMBERS: Readonly<Record<keyof Backend, true>> = {
   listMarkers: true,
   deleteMarker: true,
   currentTime: true,
+  presign: true,
   close: true,
 };
 

@@ -18,6 +18,7 @@ import { deleteBlob } from "./objects/delete.ts";
 import { getBlob } from "./objects/download.ts";
 import { headBlob } from "./objects/head.ts";
 import { listBlobs, listMarkers } from "./objects/list.ts";
+import { presign } from "./objects/presign.ts";
 import { putBlob, putMarker } from "./objects/upload.ts";
 import type { ServerFeatures, BucketContext } from "./bucket-context.ts";
 
@@ -113,6 +114,7 @@ export function s3Backend(config: BucketConfig): Backend {
     async currentTime({ signal } = {}) {
       return currentTime(await open(signal), signal);
     },
+    presign: async (options) => presign(await open(options.signal), options),
     clockAheadMs: () => connected?.clock.aheadMs,
     async close() {
       const connection = await connecting?.catch(() => undefined);

@@ -1,5 +1,5 @@
 import type { S3Client } from "@aws-sdk/client-s3";
-import { usage } from "../../../errors.ts";
+import { StorageError, usage } from "../../../errors.ts";
 import { type BucketConfig, requirePrintable, requirePrintableKeys } from "../bucket-config.ts";
 import { type ConnectProbe, connectProbe } from "./probes/connect-probe.ts";
 import { type ProtocolProbe, protocolProbe } from "./probes/protocol-probe.ts";
@@ -7,7 +7,7 @@ import { serverAddress } from "./probes/server-address.ts";
 import { sdkHandler } from "./sdk-handler.ts";
 import { explainMissing } from "../peer-dependencies.ts";
 import { findRegion } from "./region.ts";
-import { createSigner } from "./sign.ts";
+import { createPresigner, createSigner, encodePath, queryString } from "./sign.ts";
 
 export type Sdk = typeof import("@aws-sdk/client-s3");
 
@@ -23,6 +23,13 @@ export interface UnsignedRequest {
 export interface SignedRequest {
   readonly url: string;
   readonly headers: Record<string, string>;
+}
+
+export interface PresignedUrls {
+  readonly expires: Date;
+  /** Whether the credentials have a session token, with which the URLs expire. */
+  readonly temporary: boolean;
+  urlOf(key: string): string;
 }
 
 /**
@@ -42,6 +49,12 @@ export interface Connection {
   readonly clock: ServerClock;
   /** @throws the SDK's own error if it finds no credentials */
   sign(request: UnsignedRequest): Promise<SignedRequest>;
+  /**
+   * Prepares URLs of objects, by their keys, all with the same credentials and time.
+   *
+   * @param seconds for how long they are valid, unless the credentials expire before
+   */
+  presign(seconds: number): Promise<PresignedUrls>;
   close(): void;
 }
 
@@ -80,7 +93,8 @@ export async function connect(config: BucketConfig): Promise<Connection> {
     throw usage("SSE-C sends its key with every request, so it needs an https:// endpoint");
   }
   const [scheme] = (properties?.["authSchemes"] ?? []) as { signingRegion?: string }[];
-  const sign = createSigner(scheme?.signingRegion ?? (await resolved.region()));
+  const region = scheme?.signingRegion ?? (await resolved.region());
+  const sign = createSigner(region);
   const probe = connectProbe(url, config.timeouts.connect);
   const base = url.pathname.replace(/\/$/u, "");
 
@@ -112,32 +126,30 @@ export async function connect(config: BucketConfig): Promise<Connection> {
       const { host: _, ...rest } = signed;
       return { url: `${url.origin}${path}${search && `?${search}`}`, headers: rest };
     },
+    async presign(seconds) {
+      const credentials = await resolved.credentials();
+      requirePrintableKeys(credentials);
+      // In whole seconds, as the URLs have it.
+      const now = Math.floor(Date.now() / 1000) * 1000;
+      const sessionEnd = credentials.expiration?.getTime() ?? Infinity;
+      const expiresIn = Math.min(seconds, Math.floor((sessionEnd - now) / 1000));
+      if (expiresIn < 1) throw new StorageError("permission", "the credentials have expired");
+      const time = new Date(now);
+      const queryOf = createPresigner({ region, credentials, host: url.host, time, expiresIn });
+      return {
+        expires: new Date(now + expiresIn * 1000),
+        temporary: Boolean(credentials.sessionToken),
+        urlOf(key) {
+          const path = `${base}/${encodePath(key)}`;
+          return `${url.origin}${path}?${queryOf(path)}`;
+        },
+      };
+    },
     close() {
       probe.close();
       client.destroy();
     },
   };
-}
-
-/** In the order of names, as signatures require. */
-function queryString(query: Readonly<Record<string, string>>): string {
-  return Object.entries(query)
-    .map(([name, value]) => [encode(name), encode(value)] as const)
-    .toSorted(([a], [b]) => (a < b ? -1 : 1))
-    .map((pair) => pair.join("="))
-    .join("&");
-}
-
-function encodePath(key: string): string {
-  return key.split("/").map(encode).join("/");
-}
-
-/** RFC 3986, as signatures require; `encodeURIComponent` leaves five more characters unencoded. */
-function encode(text: string): string {
-  return encodeURIComponent(text).replaceAll(
-    /[!'()*]/gu,
-    (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`,
-  );
 }
 
 /** Compares this machine's clock with the server's. */

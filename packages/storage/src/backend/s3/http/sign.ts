@@ -19,21 +19,10 @@ type Sign = (request: Signable, credentials: Credentials, time: Date) => Record<
  * several times as long.
  */
 export function createSigner(region: string): Sign {
-  let latest: { readonly name: string; readonly key: Buffer } | undefined;
-  /** The same for all requests of a day. */
-  const keyOf = (secret: string, date: string): Buffer => {
-    const name = date + secret;
-    if (latest?.name !== name) {
-      const parts = [date, region, "s3", "aws4_request"];
-      latest = { name, key: parts.reduce<Buffer>(hmac, Buffer.from(`AWS4${secret}`)) };
-    }
-    return latest.key;
-  };
-
+  const keyOf = signingKeys(region);
   return ({ method, path, query, headers: given }, credentials, time) => {
     const { accessKeyId, secretAccessKey, sessionToken } = credentials;
-    const moment = time.toISOString().replaceAll(/[-:]|\.\d+/gu, "");
-    const date = moment.slice(0, 8);
+    const { moment, date, scope } = scopeOf(time, region);
     const headers: Record<string, string> = { ...given, "x-amz-date": moment };
     if (sessionToken) headers["x-amz-security-token"] = sessionToken;
     const names = Object.keys(headers).toSorted();
@@ -41,14 +30,97 @@ export function createSigner(region: string): Sign {
     const signed = names.join(";");
     const payload = headers["x-amz-content-sha256"];
     const canonical = [method, path, query, lines, signed, payload].join("\n");
-    const scope = `${date}/${region}/s3/aws4_request`;
-    const digest = createHash("sha256").update(canonical).digest("hex");
-    const text = ["AWS4-HMAC-SHA256", moment, scope, digest].join("\n");
-    const signature = hmac(keyOf(secretAccessKey, date), text).toString("hex");
+    const signature = signatureOf(canonical, moment, scope, keyOf(secretAccessKey, date));
     headers["authorization"] =
-      `AWS4-HMAC-SHA256 Credential=${accessKeyId}/${scope}, SignedHeaders=${signed}, Signature=${signature}`;
+      `${ALGORITHM} Credential=${accessKeyId}/${scope}, SignedHeaders=${signed}, Signature=${signature}`;
     return headers;
   };
+}
+
+/** Who signs what for how long; the same for all URLs of a presigner. */
+export interface PresignSettings {
+  readonly region: string;
+  readonly credentials: Credentials;
+  readonly host: string;
+  readonly time: Date;
+  /** Seconds. */
+  readonly expiresIn: number;
+}
+
+/**
+ * AWS Signature Version 4 in queries, for GET requests of S3 with no headers to sign but the host.
+ *
+ * @returns a function that takes a percent-encoded path and returns its query
+ */
+export function createPresigner({
+  region,
+  credentials: { accessKeyId, secretAccessKey, sessionToken },
+  host,
+  time,
+  expiresIn,
+}: PresignSettings): (path: string) => string {
+  const { moment, date, scope } = scopeOf(time, region);
+  const key = signingKeys(region)(secretAccessKey, date);
+  // In the order of their names, as signatures require.
+  const query = queryString({
+    "X-Amz-Algorithm": ALGORITHM,
+    "X-Amz-Credential": `${accessKeyId}/${scope}`,
+    "X-Amz-Date": moment,
+    "X-Amz-Expires": String(expiresIn),
+    ...(sessionToken ? { "X-Amz-Security-Token": sessionToken } : {}),
+    "X-Amz-SignedHeaders": "host",
+  });
+  return (path) => {
+    const canonical = ["GET", path, query, `host:${host}\n`, "host", "UNSIGNED-PAYLOAD"].join("\n");
+    return `${query}&X-Amz-Signature=${signatureOf(canonical, moment, scope, key)}`;
+  };
+}
+
+/** In the order of names, as signatures require. */
+export function queryString(query: Readonly<Record<string, string>>): string {
+  return Object.entries(query)
+    .map(([name, value]) => [encode(name), encode(value)] as const)
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+    .map((pair) => pair.join("="))
+    .join("&");
+}
+
+export function encodePath(key: string): string {
+  return key.split("/").map(encode).join("/");
+}
+
+/** RFC 3986, as signatures require; `encodeURIComponent` leaves five more characters unencoded. */
+function encode(text: string): string {
+  return encodeURIComponent(text).replaceAll(
+    /[!'()*]/gu,
+    (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`,
+  );
+}
+
+const ALGORITHM = "AWS4-HMAC-SHA256";
+
+/** The keys of a region by secret and day. */
+function signingKeys(region: string): (secret: string, date: string) => Buffer {
+  let latest: { readonly name: string; readonly key: Buffer } | undefined;
+  return (secret, date) => {
+    const name = date + secret;
+    if (latest?.name !== name) {
+      const parts = [date, region, "s3", "aws4_request"];
+      latest = { name, key: parts.reduce<Buffer>(hmac, Buffer.from(`AWS4${secret}`)) };
+    }
+    return latest.key;
+  };
+}
+
+function scopeOf(time: Date, region: string): { moment: string; date: string; scope: string } {
+  const moment = time.toISOString().replaceAll(/[-:]|\.\d+/gu, "");
+  const date = moment.slice(0, 8);
+  return { moment, date, scope: `${date}/${region}/s3/aws4_request` };
+}
+
+function signatureOf(canonical: string, moment: string, scope: string, key: Buffer): string {
+  const digest = createHash("sha256").update(canonical).digest("hex");
+  return hmac(key, [ALGORITHM, moment, scope, digest].join("\n")).toString("hex");
 }
 
 function canonicalValue(value: string): string {
