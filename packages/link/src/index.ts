@@ -1,2 +1,4 @@
+export { createLink, type CreatedLink, type CreateOptions } from "./create.ts";
 export { LinkError, type LinkErrorCode } from "./errors.ts";
-export { type OpenedLink, openLink, type OpenOptions } from "./open.ts";
+export { LINK_MAX } from "./fragment.ts";
+export { EXPIRES_MAX } from "./place.ts";
