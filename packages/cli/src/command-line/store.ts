@@ -122,6 +122,7 @@ export function addStoreCommands(program: CommanderCommand, actionOf: ActionOf):
     .option("--object-lock", "allow versions to be locked against deletion; new buckets only")
     .option("--lifecycle-days <days>", "remove old versions after this many days")
     .option("--default-sse <type>", "encrypt new blobs at rest by default: AES256 or aws:kms")
+    .option("--cors <origin>", "let pages of this origin open links: https://HOST[:PORT]")
     .option("--kms-key <id>", "the key for --default-sse aws:kms (default: the provider's)")
     .action(actionOf(async () => (await import("../commands/store.ts")).storeInit));
 

@@ -18,13 +18,18 @@ export const storeInit: Command = command(
     lifecycleDays: optional(field(parseDays)),
     defaultSse: optional(field(parseEncryption)),
     kmsKey: optional(text),
+    cors: optional(text),
   },
-  async ({ location, versioning, objectLock, lifecycleDays, defaultSse, kmsKey }, session) => {
+  async (
+    { location, versioning, objectLock, lifecycleDays, defaultSse, kmsKey, cors: corsOrigin },
+    session,
+  ) => {
     const settings: BucketSettings = {
       versioning,
       objectLock,
       lifecycleDays,
       defaultEncryption: withKey(defaultSse, kmsKey),
+      corsOrigin,
     };
     const { made, there } =
       location.kind === "filesystem"
@@ -60,7 +65,7 @@ async function init(
 
 async function initFolder(folder: string, settings: BucketSettings): Promise<InitReport> {
   if (Object.values(settings).some(Boolean)) {
-    throw usage("a folder has no versioning, locks or encryption settings");
+    throw usage("a folder has no versioning, locks, encryption settings or CORS rules");
   }
   return (await createFolder(folder))
     ? { made: ["folder"], there: [] }

@@ -22,7 +22,8 @@ test.each<[args: string[], message: string]>([
   [["a", "--kms-key", "k"], "--kms-key needs --default-sse aws:kms"],
   [["a", "--default-sse", "AES256", "--kms-key", "k"], "--kms-key needs"],
   [["a", "--default-sse", "aws:kms", "--kms-key", ""], "--kms-key must not be empty"],
-  [["a", "--default-sse", "aws:kms"], "a folder has no versioning, locks or encryption"],
+  [["a", "--default-sse", "aws:kms"], "a folder has no versioning, locks, encryption"],
+  [["a", "--cors", "https://example.com"], "encryption settings or CORS rules"],
   [["s4://a"], 'URL or IDK_STORE does not support "s4:"'],
 ])("idk store init %p", async (args, message) => {
   expectFailure(await idk(["store", "init", ...args]), 2, message);
@@ -30,6 +31,15 @@ test.each<[args: string[], message: string]>([
 
 await describeMinio("a bucket in MinIO", (minio) => {
   const { env } = minio;
+
+  test("allows pages, as the server does for all buckets", async () => {
+    const url = minio.url(minio.newBucketName());
+    const args = ["store", "init", url, "--cors", "https://example.com", "--json"];
+    const { stdout } = await ok(args, { env });
+    expect(JSON.parse(stdout)).toEqual({ made: ["bucket"], there: ["cors"] });
+    const wrong = await idk(["store", "init", url, "--cors", "example.com/open"], { env });
+    expectFailure(wrong, 2, "the origin of a page is https://HOST[:PORT]");
+  });
 
   test("is created once, with the given settings", async () => {
     const bucket = minio.newBucketName();

@@ -1,4 +1,9 @@
-import type { BucketLocationConstraint, LifecycleRule, S3Client } from "@aws-sdk/client-s3";
+import type {
+  BucketLocationConstraint,
+  GetBucketCorsCommandOutput,
+  LifecycleRule,
+  S3Client,
+} from "@aws-sdk/client-s3";
 import { throwIfAborted, untilAborted } from "../../../abort.ts";
 import { StorageError } from "../../../errors.ts";
 import { foreignCause } from "../../../text.ts";
@@ -7,6 +12,14 @@ import { connect } from "../http/connection.ts";
 import { startDeadline } from "../../http/deadline.ts";
 import type { ErrorResponse } from "../../http/errors.ts";
 import { bucketError, CREDENTIALS_PROVIDER, exceptionError, failureCode } from "../http/errors.ts";
+import {
+  allowsReading,
+  answersOrigin,
+  corsRule,
+  type CorsRule,
+  corsUnsupported,
+  NO_CORS,
+} from "./cors.ts";
 import {
   encryptionRule,
   nameTaken,
@@ -82,6 +95,16 @@ export async function awsProvisioner(
   const lifecycleRules = async (): Promise<LifecycleRule[]> => {
     const command = new sdk.GetBucketLifecycleConfigurationCommand({ Bucket });
     return (await getSetting((s3, options) => s3.send(command, options)))?.Rules ?? [];
+  };
+
+  const corsRules = async (): Promise<CorsRule[]> => {
+    const command = new sdk.GetBucketCorsCommand({ Bucket });
+    const get: Run<GetBucketCorsCommandOutput | undefined> = (s3, options) =>
+      s3.send(command, options).catch((error: unknown) => {
+        if (error instanceof Error && NO_CORS.has(error.name)) return undefined;
+        throw error;
+      });
+    return (await getSetting(get))?.CORSRules ?? [];
   };
 
   return {
@@ -172,6 +195,27 @@ export async function awsProvisioner(
         },
       });
       await call((s3, options) => s3.send(command, options));
+    },
+    async hasCors(origin) {
+      if ((await corsRules()).some((rule) => allowsReading(rule, origin))) return true;
+      return call((_, { abortSignal }) => answersOrigin(config, origin, abortSignal));
+    },
+    async setCors(origin) {
+      const rule = corsRule(origin);
+      // The request replaces all rules, so it contains the others too.
+      const others = (await corsRules()).filter(({ ID }) => ID !== rule.ID);
+      const command = new sdk.PutBucketCorsCommand({
+        Bucket,
+        CORSConfiguration: { CORSRules: [...others, rule] },
+      });
+      await call((s3, options) =>
+        s3.send(command, options).catch((error: unknown) => {
+          if (error instanceof Error && NO_CORS.has(error.name)) {
+            throw corsUnsupported(config, origin);
+          }
+          throw error;
+        }),
+      );
     },
     close,
   };

@@ -33,6 +33,11 @@ export interface BucketSettings {
    * default is kept. MinIO requires a key ID with `aws:kms`, and B2 does not support `aws:kms`.
    */
   readonly defaultEncryption?: DefaultEncryption | undefined;
+  /**
+   * The origin of a page that may read blobs in a browser, such as `https://example.com`. Other rules
+   * of the bucket stay.
+   */
+  readonly corsOrigin?: string | undefined;
 }
 
 /** Options of `initBucket`. */
@@ -48,7 +53,8 @@ export type BucketSetting =
   | "versioning"
   | "object lock"
   | "lifecycle"
-  | "default encryption";
+  | "default encryption"
+  | "cors";
 
 /** What this call has made, and what was there before. */
 export interface BucketReport {
@@ -61,8 +67,8 @@ export interface BucketReport {
  * the location's `timeouts`.
  *
  * @throws StorageError `permission`, `unavailable`, `aborted`; `usage` if the options are malformed,
- *   if object lock is requested for a bucket that was created without it, or for encryption that
- *   the provider does not support
+ *   if object lock is requested for a bucket that was created without it, for encryption that the
+ *   provider does not support, or for an origin if the server has no CORS rules for buckets
  */
 export async function initBucket(
   location: BucketLocation,
@@ -70,11 +76,12 @@ export async function initBucket(
   { signal, retry: retryOptions = {} }: InitBucketOptions = {},
 ): Promise<BucketReport> {
   throwIfAborted(signal);
-  const { lifecycleDays: days, defaultEncryption: encryption } = settings;
+  const { lifecycleDays: days, defaultEncryption: encryption, corsOrigin: origin } = settings;
   if (days !== undefined && !(Number.isInteger(days) && days > 0)) {
     throw usage("lifecycleDays must be a whole number of days, 1 or more");
   }
   if (encryption !== undefined) checkEncryption(encryption, location.provider);
+  if (origin !== undefined) checkOrigin(origin);
   const startSchedule = retrySchedules(retryOptions, systemClock);
   const provisioner = await provisionerFor(location, {
     signal,
@@ -118,10 +125,22 @@ export async function initBucket(
         () => provisioner.setEncryption(encryption),
       );
     }
+    if (origin !== undefined) {
+      await ensure(
+        "cors",
+        () => provisioner.hasCors(origin),
+        () => provisioner.setCors(origin),
+      );
+    }
     return { made, there };
   } finally {
     provisioner.close();
   }
+}
+
+function checkOrigin(origin: string): void {
+  if (URL.canParse(origin) && /^https?:/u.test(origin) && new URL(origin).origin === origin) return;
+  throw usage("the origin of a page is https://HOST[:PORT], without a path");
 }
 
 /** Runs before anything is created. */

@@ -10,6 +10,7 @@ import { serverAddress } from "../http/probes/server-address.ts";
 import { sendShort, type ShortResponse } from "../http/short-response.ts";
 import { invalidResult } from "../http/xml.ts";
 import { explainMissing } from "../peer-dependencies.ts";
+import { answersOrigin, corsUnsupported } from "./cors.ts";
 import {
   encryptionRule,
   type EncryptionRule,
@@ -119,6 +120,11 @@ export async function minioProvisioner(
       const rule = { ApplyServerSideEncryptionByDefault: encryptionRule(encryption) };
       await call(() => client.setBucketEncryption(bucket, { Rule: [rule] }));
     },
+    hasCors: (origin) => call(() => answersOrigin(config, origin, transport.signal())),
+    // Its server has one setting for all buckets, which its clients cannot change.
+    setCors: async (origin) => {
+      throw corsUnsupported(config, origin);
+    },
     // The client closes its connections by itself.
     close: () => undefined,
   };
@@ -166,6 +172,8 @@ interface Transport {
   request(options: RequestOptions, read: (response: Readable) => void): Writable;
   /** Further requests end when this signal fires. */
   useSignal(signal: AbortSignal): void;
+  /** That signal. */
+  signal(): AbortSignal | undefined;
   /** The last response since then; the client's errors lack its status and headers. */
   lastResponse(): ShortResponse | undefined;
 }
@@ -190,6 +198,7 @@ function transportFor({ endpoint = "" }: BucketConfig): Transport {
       signal = next;
       last = undefined;
     },
+    signal: () => signal,
     lastResponse: () => last,
     request(options, read) {
       const body: Uint8Array[] = [];

@@ -24,6 +24,9 @@ export interface Provisioner {
   setLifecycle(days: number): Promise<void>;
   hasEncryption(encryption: DefaultEncryption): Promise<boolean>;
   setEncryption(encryption: DefaultEncryption): Promise<void>;
+  /** Whether pages of this origin may read blobs. */
+  hasCors(origin: string): Promise<boolean>;
+  setCors(origin: string): Promise<void>;
   close(): void;
 }
 
@@ -72,6 +75,7 @@ export const NOT_CONFIGURED: ReadonlySet<string> = new Set([
   "NoSuchLifecycleConfiguration",
   "ServerSideEncryptionConfigurationNotFoundError",
   "ObjectLockConfigurationNotFoundError",
+  "NoSuchCORSConfiguration",
 ]);
 
 export function nameTaken(bucket: string): StorageError {

@@ -1,0 +1,59 @@
+import { createHash } from "node:crypto";
+import { StorageError } from "../../../errors.ts";
+import type { BucketConfig } from "../bucket-config.ts";
+import { sendShort } from "../http/short-response.ts";
+
+/** A rule for requests of pages from other origins, as far as it matters here. */
+export interface CorsRule {
+  readonly ID?: string | undefined;
+  readonly AllowedMethods: string[] | undefined;
+  readonly AllowedOrigins: string[] | undefined;
+}
+
+/** What a page needs to read blobs: GET without headers of its own, so there is no preflight. */
+export function corsRule(origin: string): {
+  ID: string;
+  AllowedMethods: string[];
+  AllowedOrigins: string[];
+} {
+  const digest = createHash("sha256").update(origin).digest("hex");
+  return {
+    ID: `idk-read-from-${digest.slice(0, 16)}`,
+    AllowedMethods: ["GET"],
+    AllowedOrigins: [origin],
+  };
+}
+
+/** Whether a rule already allows reading from the origin. */
+export function allowsReading(rule: CorsRule, origin: string): boolean {
+  const { AllowedMethods: methods = [], AllowedOrigins: origins = [] } = rule;
+  return methods.includes("GET") && (origins.includes(origin) || origins.includes("*"));
+}
+
+/**
+ * Whether the server answers a page of the origin, whatever rule that comes from: some servers have
+ * one for all buckets. False without an endpoint, because Amazon has rules for each bucket.
+ */
+export async function answersOrigin(
+  { endpoint, bucket }: BucketConfig,
+  origin: string,
+  signal: AbortSignal | undefined,
+): Promise<boolean> {
+  if (endpoint === undefined) return false;
+  const url = `${endpoint}/${encodeURIComponent(bucket)}/`;
+  const { headers } = await sendShort({ url, method: "GET", headers: { origin }, signal });
+  const allowed = headers["access-control-allow-origin"];
+  return allowed === "*" || allowed === origin;
+}
+
+/** Error codes of servers that have no CORS rules for a bucket. */
+export const NO_CORS: ReadonlySet<string> = new Set(["NotImplemented", "MethodNotAllowed"]);
+
+export function corsUnsupported({ bucket }: BucketConfig, origin: string): StorageError {
+  return new StorageError(
+    "usage",
+    `this server has no CORS rules for single buckets, so ${bucket} cannot allow GET from ${origin}: ` +
+      "allow it in the configuration of the server, on MinIO with " +
+      `MINIO_API_CORS_ALLOW_ORIGIN=${origin} and a restart`,
+  );
+}
