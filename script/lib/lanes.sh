@@ -93,14 +93,14 @@ lane_static() {
   side_by_side Types types Lint lint Format format "Dead code" unused Workflows workflows
 }
 
-# The library without its backends, over the native NaCl, the recorder, and snapshots, with 2,000 schedules
-# of backups and prunes.
+# The library without its backends, over the native NaCl, the recorder, links, and snapshots, with 2,000
+# schedules of backups and prunes.
 lane_storage() {
   ensure_python
   step "Programs" ensure_programs rsync
   IDK_TEST_NACL=native IDK_MODEL_SCHEDULES=2000 step "Libraries, native NaCl" bun_tests storage \
     --path-ignore-patterns "packages/storage/test/backend/**" packages/storage packages/snapshots \
-    packages/recorder
+    packages/recorder packages/link
 }
 
 # The tests that depend on which NaCl seals and opens, once more over the one in JavaScript. Tests that no

@@ -11,7 +11,7 @@ import {
 import { openRoot, randomKey } from "@idk/storage/blobs";
 import { formatFragment, LINK_MAX } from "./fragment.ts";
 import { identityOf, sealList } from "./list.ts";
-import { expiryOf, isBase, parsePresigned, type Place, urlOf } from "./place.ts";
+import { expiryOf, isBase, isLoopback, parsePresigned, type Place, urlOf } from "./place.ts";
 
 /** Options of `createLink`. */
 export interface CreateOptions {
@@ -169,7 +169,7 @@ function pageOf(page: string): string {
   const problem = "the page must be https://HOST/PATH, such as https://example.com/open/";
   if (!URL.canParse(page)) throw usage(problem);
   const { href, protocol, hostname, username, password, search } = new URL(page);
-  const isLocal = protocol === "http:" && /^(?:localhost|127\.0\.0\.1|\[::1\])$/u.test(hostname);
+  const isLocal = protocol === "http:" && isLoopback(hostname);
   const isPlain = username === "" && password === "" && search === "" && !href.includes("#");
   if (!isPlain || !(protocol === "https:" || isLocal)) throw usage(problem);
   return href;

@@ -39,9 +39,7 @@ export function fetchBackend(urlOf: UrlOf, send: Fetch): Backend {
     put: unsupported,
     head: unsupported,
     delete: unsupported,
-    async *list() {
-      await unsupported();
-    },
+    list: () => ({ [Symbol.asyncIterator]: () => ({ next: unsupported }) }),
   };
 }
 

@@ -27,18 +27,23 @@ export interface Place {
   readonly presigned: Presigned | undefined;
 }
 
-/** Servers on the same machine can do without TLS, as in tests. */
-const LOOPBACK = /^(?:localhost|127\.0\.0\.1|\[::1\])$/u;
+/** Servers on the same machine can do without TLS, as in tests. The page has no policy for IPv6. */
+const LOOPBACK = /^(?:localhost|127\.0\.0\.1)$/u;
 
 /**
  * Whether a text is an acceptable base, in the only spelling that is accepted: what the URL parser
  * makes of it.
  */
 export function isBase(text: string): boolean {
-  if (!/^https?:\/\/[a-z0-9.:[\]-]+\/[\w.~%/:-]*$/u.test(text) || !text.endsWith("/")) return false;
+  if (!/^https?:\/\/[a-z0-9.:-]+\/[\w.~%/:-]*$/u.test(text) || !text.endsWith("/")) return false;
   if (!URL.canParse(text)) return false;
   const { href, protocol, hostname } = new URL(text);
-  return href === text && (protocol === "https:" || LOOPBACK.test(hostname));
+  return href === text && (protocol === "https:" || isLoopback(hostname));
+}
+
+/** Whether a host is this machine, so that HTTP is as good as HTTPS. */
+export function isLoopback(hostname: string): boolean {
+  return LOOPBACK.test(hostname);
 }
 
 /** When the server stops serving the blobs; undefined if they are public. */

@@ -105,7 +105,7 @@ test("no other spelling of a fragment is accepted", () => {
   fc.assert(
     fc.property(
       fc.nat({ max: KNOWN.length - 1 }),
-      fc.constantFrom(..."~.%/:=+-_aA1 #\n\0é"),
+      fc.constantFrom(...Array.from("~.%/:=+-_aA1 #\n\0é")),
       fc.boolean(),
       (at, character, insert) => {
         const text = KNOWN.slice(0, at) + character + KNOWN.slice(insert ? at : at + 1);
@@ -171,7 +171,11 @@ describe("hostile fragments", () => {
   });
 
   test("messages do not repeat the link", () => {
-    for (const text of [KNOWN.slice(0, -1), replaced(7, "SECRETSECRET"), replaced(9, "!".repeat(43))]) {
+    for (const text of [
+      KNOWN.slice(0, -1),
+      replaced(7, "SECRETSECRET"),
+      replaced(9, "!".repeat(43)),
+    ]) {
       const error = (() => {
         try {
           parseFragment(text);
@@ -189,6 +193,6 @@ test("a base has one spelling", () => {
   expect(isBase("https://example.com/")).toBe(true);
   expect(isBase("https://example.com")).toBe(false);
   expect(isBase("https://example.com/a")).toBe(false);
-  expect(isBase("http://[::1]:9000/a/")).toBe(true);
-  expect(isBase("http://[::2]:9000/a/")).toBe(false);
+  expect(isBase("http://localhost:9000/a/")).toBe(true);
+  expect(isBase("http://[::1]:9000/a/")).toBe(false);
 });

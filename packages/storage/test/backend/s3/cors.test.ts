@@ -1,6 +1,11 @@
 import { afterEach, expect, test } from "bun:test";
 import { requireServer } from "../../../../../tests/servers/require-server.ts";
-import { type Bucket, minioServer, newBucket, REGION } from "../../../../../tests/servers/s3-servers.ts";
+import {
+  type Bucket,
+  minioServer,
+  newBucket,
+  REGION,
+} from "../../../../../tests/servers/s3-servers.ts";
 import { type BucketLocation, initBucket } from "../../../src/backend/s3/provision/init-bucket.ts";
 
 const ORIGIN = "https://example.com";
@@ -14,9 +19,9 @@ function minioLike(allowed: string | undefined) {
       const { search } = new URL(request.url);
       if (request.headers.has("origin")) return new Response("", { status: 403, headers });
       if (!search.includes("cors")) return new Response("", { headers });
-      const [code, status] =
-        request.method === "GET" ? ["NoSuchCORSConfiguration", 404] : ["NotImplemented", 501];
-      return new Response(`<Error><Code>${code}</Code></Error>`, { status: status as number });
+      const isGet = request.method === "GET";
+      const code = isGet ? "NoSuchCORSConfiguration" : "NotImplemented";
+      return new Response(`<Error><Code>${code}</Code></Error>`, { status: isGet ? 404 : 501 });
     },
   });
   return server;
@@ -65,17 +70,21 @@ test.each([undefined, "https://other.example"])(
   },
 );
 
-test.each(["example.com", "https://example.com/", "https://example.com/a", "file://x", "*", "null"])(
-  "the origin %s is refused before a request",
-  async (corsOrigin) => {
-    const [location] = locations(undefined);
-    const made = initBucket(location!, { corsOrigin }, { retry });
-    expect(await made.catch((error: unknown) => error)).toMatchObject({
-      code: "usage",
-      message: expect.stringContaining("the origin of a page") as string,
-    });
-  },
-);
+test.each([
+  "example.com",
+  "https://example.com/",
+  "https://example.com/a",
+  "file://x",
+  "*",
+  "null",
+])("the origin %s is refused before a request", async (corsOrigin) => {
+  const [location] = locations(undefined);
+  const made = initBucket(location!, { corsOrigin }, { retry });
+  expect(await made.catch((error: unknown) => error)).toMatchObject({
+    code: "usage",
+    message: expect.stringContaining("the origin of a page") as string,
+  });
+});
 
 requireServer("minio")("MinIO", () => {
   test("answers pages of all origins by default", async () => {
@@ -106,26 +115,36 @@ function serverWithRules() {
   return { endpoint: server.url.origin, rules: () => rules };
 }
 
-test.each(["s3", "b2"] as const)("a rule is added beside those of the bucket (%s)", async (kind) => {
-  const { endpoint, rules } = serverWithRules();
-  const credentials = { accessKeyId: "key", secretAccessKey: "secret" };
-  const location: BucketLocation =
-    kind === "s3"
-      ? { provider: "s3", bucket: "files", endpoint, region: REGION, credentials }
-      : { provider: "b2", bucket: "files", endpoint, region: REGION, keyId: "k", applicationKey: "s" };
-  const init = (corsOrigin: string) => initBucket(location, { corsOrigin }, { retry });
-  expect(await init(ORIGIN)).toEqual({ made: ["cors"], there: ["bucket"] });
-  expect(await init(ORIGIN)).toEqual({ made: [], there: ["bucket", "cors"] });
-  expect(await init("https://b.example")).toEqual({ made: ["cors"], there: ["bucket"] });
-  expect(rules().match(/<AllowedOrigin>[^<]*/gu)).toEqual([
-    `<AllowedOrigin>${ORIGIN}`,
-    "<AllowedOrigin>https://b.example",
-  ]);
-  expect(rules().match(/<AllowedMethod>[^<]*/gu)).toEqual([
-    "<AllowedMethod>GET",
-    "<AllowedMethod>GET",
-  ]);
-});
+test.each(["s3", "b2"] as const)(
+  "a rule is added beside those of the bucket (%s)",
+  async (kind) => {
+    const { endpoint, rules } = serverWithRules();
+    const credentials = { accessKeyId: "key", secretAccessKey: "secret" };
+    const location: BucketLocation =
+      kind === "s3"
+        ? { provider: "s3", bucket: "files", endpoint, region: REGION, credentials }
+        : {
+            provider: "b2",
+            bucket: "files",
+            endpoint,
+            region: REGION,
+            keyId: "k",
+            applicationKey: "s",
+          };
+    const init = (corsOrigin: string) => initBucket(location, { corsOrigin }, { retry });
+    expect(await init(ORIGIN)).toEqual({ made: ["cors"], there: ["bucket"] });
+    expect(await init(ORIGIN)).toEqual({ made: [], there: ["bucket", "cors"] });
+    expect(await init("https://b.example")).toEqual({ made: ["cors"], there: ["bucket"] });
+    expect(rules().match(/<AllowedOrigin>[^<]*/gu)).toEqual([
+      `<AllowedOrigin>${ORIGIN}`,
+      "<AllowedOrigin>https://b.example",
+    ]);
+    expect(rules().match(/<AllowedMethod>[^<]*/gu)).toEqual([
+      "<AllowedMethod>GET",
+      "<AllowedMethod>GET",
+    ]);
+  },
+);
 
 function over({ name, server }: Bucket): BucketLocation {
   const { endpoint, accessKeyId, secretAccessKey } = server;
