@@ -2,7 +2,7 @@
  * Builds the published command in `dist`: `main.cjs`, which prints the version and the overview,
  * `run.cjs` with all commands, `snapshots.cjs` with the library of snapshots and `gateway.cjs` with the S3
  * server, so that other commands do not load them, `worker.cjs`, `pack-worker.cjs`, `file-worker.cjs`,
- * `digest-worker.cjs` and `sqlite-worker.cjs` for threads, their bytecode, which saves parsing, the licences of the bundled packages, a bill of materials, and `launcher.cjs`, with which
+ * `digest-worker.cjs` and `sqlite-worker.cjs` for threads, `link-page.cjs` with the page that opens links, their bytecode, which saves parsing, the licences of the bundled packages, a bill of materials, and `launcher.cjs`, with which
  * Node starts all that on Bun. Native packages, and those that only large files and object stores need,
  * stay outside as dependencies.
  *
@@ -12,6 +12,7 @@ import { type BunPlugin, build, write } from "bun";
 import { access, copyFile, mkdir, mkdtemp, readdir, rename, rm, utimes } from "node:fs/promises";
 import { type Seam, licences, packagesOf, seamsPlugin } from "./building.ts";
 import { join, resolve } from "node:path";
+import { buildPage } from "@idk/link/build-page";
 import { billOfMaterials } from "../../script/sbom.ts";
 
 const root = join(import.meta.dir, "../..");
@@ -60,6 +61,11 @@ const SEAMS: readonly Seam[] = [
     file: /\/catalog\/database\/sqlite\.ts$/u,
     from: 'new URL("sqlite-worker.ts", import.meta.url).href',
     to: 'require.resolve("./sqlite-worker.cjs")',
+  },
+  {
+    // Only one command needs it.
+    file: /\/cli\/src\/link\/page-files\.ts$/u,
+    to: 'export const pageFiles = async () => new Map(require("./link-page.cjs"));',
   },
   {
     // sodium-native takes ten times as long to find its library as to load it. Do not resolve it from
@@ -116,6 +122,7 @@ const OUTSIDE: Readonly<Record<string, string>> = {
   "@idk/snapshots": "./snapshots.cjs",
   "./digest-worker.cjs": "./digest-worker.cjs",
   "./file-worker.cjs": "./file-worker.cjs",
+  "./link-page.cjs": "./link-page.cjs",
   "./pack-worker.cjs": "./pack-worker.cjs",
   "./run.cjs": "./run.cjs",
   "./sqlite-worker.cjs": "./sqlite-worker.cjs",
@@ -190,7 +197,12 @@ try {
       throw new Error(`${output.path} contains a path of this machine`);
     }
   }
-  const bundled = packagesOf(builds.flatMap(({ metafile }) => Object.keys(metafile!.inputs)));
+  const page = await buildPage();
+  const pageScript = `module.exports = ${JSON.stringify([...page.files])};\n`;
+  if (pageScript.includes(root)) throw new Error("the page contains a path of this machine");
+  await write(join(building, "link-page.cjs"), pageScript);
+  const inputs = builds.flatMap(({ metafile }) => Object.keys(metafile!.inputs));
+  const bundled = [...new Set([...packagesOf(inputs), ...page.packages])].toSorted();
   await write(join(building, "LICENSES.txt"), await licences(bundled));
   const materials = await billOfMaterials("cli", bundled);
   await write(join(building, "sbom.cdx.json"), `${JSON.stringify(materials, null, 2)}\n`);

@@ -4,6 +4,7 @@
  * `bunfig.toml`, `tsconfig.json` or `package.json`, and loads no module from outside of itself.
  */
 import { build, file } from "bun";
+import { buildPage } from "@idk/link/build-page";
 import { isBuiltin } from "node:module";
 import { join } from "node:path";
 import { type Seam, packagesOf, seamsPlugin } from "./building.ts";
@@ -30,6 +31,8 @@ export interface ExecutableOptions {
 /** @returns the folders of the packages whose code the executable contains */
 export async function compileExecutable(options: ExecutableOptions): Promise<string[]> {
   const { platform, target, bun, sodium, lz4, outfile } = options;
+  const page = await buildPage();
+  const pageText = Buffer.from(JSON.stringify([...page.files])).toString("base64");
   const quoted = (path: string) => JSON.stringify(path);
   const seams: readonly Seam[] = [
     {
@@ -47,6 +50,12 @@ export async function compileExecutable(options: ExecutableOptions): Promise<str
       file: /\/cli\/src\/bench\.ts$/u,
       from: 'Bun.resolveSync("@idk/bench/main", dirname(Bun.main))',
       to: '{ throw new Error("not in the executable") }',
+    },
+    {
+      // In Base64, because below all calls in the executable are checked.
+      file: /\/cli\/src\/link\/page-files\.ts$/u,
+      to: `export const pageFiles = async () =>
+        new Map(JSON.parse(Buffer.from("${pageText}", "base64").toString()));`,
     },
     {
       // The thread below contains the jobs, and chooses by this name.
@@ -141,7 +150,7 @@ export async function compileExecutable(options: ExecutableOptions): Promise<str
     },
   });
   await checkSelfContained(outfile);
-  return packagesOf(Object.keys(metafile!.inputs));
+  return [...new Set([...packagesOf(Object.keys(metafile!.inputs)), ...page.packages])].toSorted();
 }
 
 /**

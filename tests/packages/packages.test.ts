@@ -116,6 +116,7 @@ test("the command contains its scripts and their bytecode", async () => {
       "sbom.cdx.json",
       "empty",
       "launcher.cjs",
+      "link-page.cjs",
       ...SCRIPTS,
       ...SCRIPTS.map((name) => `${name}.jsc`),
     ].toSorted(),

@@ -55,7 +55,7 @@ async function open(): Promise<void> {
     if (!signal.aborted) show(link, signal);
   } catch (error) {
     if (signal.aborted) return;
-    name.textContent = "This file cannot be opened";
+    name.textContent = fragment === "" ? "No link to open" : "This file cannot be opened";
     fail(error, fragment === "" ? undefined : () => void open());
   }
 }

@@ -68,6 +68,10 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
     "idk rewrap 5f2b8c1e9a04d7b36c11 -R bob.pub    for exactly this one",
     "idk rewrap 5f2b8c1e9a04d7b36c11 -R bob.pub --reseal --delete-old",
   ],
+  link: [
+    "idk link 5f2b8c1e9a04d7b36c11 --expires 36h   prints the link alone",
+    "idk link --page public/open                   the page that opens links",
+  ],
   ls: [
     "idk ls --long --name '*.pdf' --since 7d",
     "idk ls --long --type image --larger 10M",

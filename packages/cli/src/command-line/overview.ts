@@ -16,13 +16,13 @@ export const OVERVIEW = `Usage: idk COMMAND [OPTIONS]        encrypted backups, 
   put        store files, print addresses   get         fetch and decrypt them
   stat       show the layout of content     inspect     what the store can see
   share      grant a recipient access       rewrap      change its recipients
-  rm         remove a blob, or a tree       verify      check blobs, or content
-  copy       copy blobs between stores      store       init or check a store
-  serve      serve a store as S3            gateway     check what it stored
-  keygen     create an identity             recipient   print its public key
-  bench      measure performance            recorder    read HTTP recordings
-  config     show the effective settings    completion  for bash, zsh, fish
-
+  link       share by a link, for browsers  rm          remove a blob, or a tree
+  copy       copy blobs between stores      verify      check blobs, or content
+  store      init or check a store          serve       serve a store as S3
+  gateway    check what it stored           keygen      create an identity
+  recipient  print its public key           bench       measure performance
+  recorder   read HTTP recordings           completion  for bash, zsh, fish
+  config     show the effective settings
 Global:   --store NAME|DIR|URL  --json  --quiet  --no-progress  --config FILE
 More:     idk COMMAND --help    idk help stores|environment|exit-codes|all|man
 Example:  idk init; idk backup Documents --name docs; idk restore docs -t copy

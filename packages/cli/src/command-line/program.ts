@@ -13,6 +13,7 @@ import { addContentCommands } from "./content.ts";
 import { EXAMPLES } from "./examples.ts";
 import { addGatewayCommands, addServeCommands } from "./gateway.ts";
 import { addHelpCommand } from "./help.ts";
+import { addLinkCommand } from "./link.ts";
 import { OVERVIEW } from "./overview.ts";
 import { addKeyCommands, addSetupCommands } from "./setup.ts";
 import { addRecorderCommands } from "./recorder.ts";
@@ -81,6 +82,7 @@ export const GROUPS: readonly (readonly [names: readonly string[], add: Add])[] 
   ],
   [["repo"], addRepositoryCommands],
   [["put", "get", "stat", "share", "rewrap"], addContentCommands],
+  [["link"], addLinkCommand],
   [["ls", "inspect", "verify", "copy", "rm"], addBlobCommands],
   [["store"], addStoreCommands],
   [["serve"], addServeCommands],

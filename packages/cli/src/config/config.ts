@@ -21,6 +21,7 @@ export interface Preferences {
   readonly chunkSize?: Located<string>;
   readonly padding?: Located<boolean>;
   readonly dedupSecret?: Located<string>;
+  readonly pageUrl?: Located<string>;
 }
 
 export interface StoreEntry extends Preferences {

@@ -44,6 +44,8 @@ export function flagLayer({ options }: Invocation): Layer {
     chunkSize: one("chunkSize", "--chunk-size"),
     padding: one("padding", options["padding"] === false ? "--no-padding" : "--padding"),
     dedupSecret: one("dedupSecret", "--dedup-secret"),
+    // No variable: one of a project could send links, with their keys, to a page of its own.
+    pageUrl: one("pageUrl", "--page-url"),
   };
 }
 

@@ -43,6 +43,7 @@ const SHARED: readonly (readonly [string, Key])[] = [
   ["padding", { name: "padding", read: yesOrNo }],
   ["dedup-secret", { name: "dedupSecret", read: filePath }],
   ["workers", { name: "workers", read: workerCount }],
+  ["page-url", { name: "pageUrl", read: text }],
 ];
 const TOP: ReadonlyMap<string, Key> = new Map([
   ["default", { name: "default", read: text }],

@@ -24,6 +24,7 @@ export const CONFIGURABLE = [
   "padding",
   "dedupSecret",
   "workers",
+  "pageUrl",
 ] as const;
 
 /** Settings that name a store, with the flag or operand of each and its name in messages. */

@@ -311,6 +311,7 @@ chunk-size    4M  (default)
 padding       true  (default)
 dedup-secret  none  (default)
 workers       3  (IDK_WORKERS)
+page-url      none  (default)
 passphrase    prompted for if needed
   --store home  ${join(await homeOf(), "blobs")}
 `.replace(/^(?! )(\S+)( +)/gmu, (_, name: string) => name.padEnd(16)),

@@ -1,0 +1,82 @@
+import { describe, expect, test } from "bun:test";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { createWorkspace, expectFailure } from "../support/cli.ts";
+import { describeMinio, expectNoCredentials } from "../support/minio.ts";
+
+const workspace = await createWorkspace();
+const { idk, ok, path } = workspace;
+const A = "ab".repeat(32);
+const PAGE = "https://example.com/open/";
+
+describe("idk link", () => {
+  test.each<[args: string[], message: string]>([
+    [[A], "where is the page that opens links? Pass --page-url https://HOST/PATH/"],
+    [["--page-url", PAGE], "name the address of the content to share"],
+    [["abc", "--page-url", PAGE], "ADDRESS must be 64 lowercase"],
+    [[A, "--page-url", PAGE, "--expires", "8d"], "--expires must be a period of at most 7d"],
+    [[A, "--page-url", PAGE, "--expires", "0s"], "--expires must be a period of at most 7d"],
+    [[A, "--page-url", PAGE, "--expires", "soon"], "--expires must be a period such as 7d"],
+    [[A, "--page-url", PAGE], "links need a store on S3, MinIO or B2"],
+    [[A, "--page-url", "http://example.com/"], "the page must be https://HOST/PATH"],
+    [
+      [A, "--page-url", PAGE, "--public", "https://blobs.example/", "--expires", "1d"],
+      "--expires does not apply with --public",
+    ],
+    [[A, "--page-url", PAGE, "--public", "http://blobs.example/"], "the public address must be"],
+    [[A, "--page", "open"], "--page writes the page and makes no link"],
+    [["--page", "me.key"], "cannot write the page to me.key"],
+  ])("%p", async (args, message) => {
+    expectFailure(await idk(["link", ...args]), message.startsWith("cannot") ? 1 : 2, message);
+  });
+
+  test("makes a link to public addresses of any store", async () => {
+    writeFileSync(path("note"), "hello\n");
+    const address = (await ok(["put", "note"])).stdout.trim();
+    const args = ["link", address, "--page-url", PAGE, "--public", "https://blobs.example/idk/"];
+    const { stdout, stderr } = await ok(args);
+    expect(stdout).toMatch(
+      /^https:\/\/example\.com\/open\/#1~blobs\.example\/idk\/~[\w-]{43}~[\w-]{43}\n$/u,
+    );
+    expect(stderr).toStartWith(
+      "idk: anyone who has this link can read the content\nidk: to revoke",
+    );
+    const json = await ok([...args, "--json"]);
+    const { expires } = JSON.parse(json.stdout) as { expires: unknown };
+    expect(expires).toBeNull();
+  });
+
+  test("writes the page", async () => {
+    const { stdout, stderr } = await ok(["link", "--page", "a/open"]);
+    const names = readdirSync(path("a/open")).toSorted();
+    expect(names).toEqual([
+      "LICENSES.txt",
+      "index.html",
+      "page.js",
+      "service-worker.js",
+      "style.css",
+    ]);
+    expect(stdout.trim().split("\n").toSorted()).toEqual(names.map((name) => `a/open/${name}`));
+    expect(stderr).toContain("5 files; serve the folder by HTTPS");
+    const index = readFileSync(path("a/open/index.html"), "utf8");
+    expect(index).toContain("default-src 'none'");
+    // Again, over what is there.
+    const again = JSON.parse((await ok(["link", "--page", "a/open", "--json"])).stdout) as object;
+    expect(again).toEqual({ folder: "a/open", files: expect.any(Array) as unknown });
+  });
+});
+
+await describeMinio("idk link with temporary credentials", (minio, bucket) => {
+  test("notes that the link ends with them", async () => {
+    const temporary = await minio.assumeRole(
+      JSON.stringify({
+        Version: "2012-10-17",
+        Statement: [{ Effect: "Allow", Action: "s3:*", Resource: [`arn:aws:s3:::${bucket}/*`] }],
+      }),
+    );
+    const env = { ...temporary, IDK_STORE: minio.url(bucket) };
+    const address = (await ok(["put", "note"], { env })).stdout.trim();
+    const result = await ok(["link", address, "--page-url", PAGE], { env });
+    expectNoCredentials({ ...result, stdout: "" }, env);
+    expect(result.stderr).toContain("idk: note: the credentials of the store are temporary");
+  });
+});
