@@ -274,6 +274,29 @@ skipIfMissing(missing)("the page that opens links", () => {
     },
   );
 
+  test("says that the browser stopped the download", async () => {
+    const link = await linkTo(await store.put(testContent(60 * MiB, 5).stream()));
+    const { page, click, status, download } = await openPage(link);
+    const saved = download();
+    await click("save");
+    await page.waitForFunction("document.getElementById('progress').value > 0.05");
+    const session = await page.createCDPSession();
+    await session.send("ServiceWorker.enable");
+    await session.send("ServiceWorker.stopAllWorkers");
+    expect((await saved).state).toBe("canceled");
+    expect(await status(/stopped/u)).toBe("The browser stopped the download. Try again.");
+  });
+
+  test("opens compressed content", async () => {
+    const text = "the same line again and again\n".repeat(10_000);
+    const bytes = new TextEncoder().encode(text);
+    const link = await linkTo(await store.put(bytes, { compression: "lz4" }));
+    const { page, errors } = await openPage(link);
+    await page.waitForSelector("#preview pre");
+    expect(await textOf("#preview pre")).toBe(text);
+    expect(errors()).toEqual([]);
+  });
+
   test("saves without service workers, from memory", async () => {
     const content = testContent(3 * MiB, 6);
     const link = await linkTo(
