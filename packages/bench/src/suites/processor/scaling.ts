@@ -95,7 +95,7 @@ async function byLength({
       WAYS.flatMap((way) => {
         const own = sizes.map((size) => of(`${way} ${sizeName(size)}`));
         const increase = ({ name }: Measurement) => increases.get(name)!;
-        const peak = Math.max(...own.map(({ peakRss = 0 }) => peakRss));
+        const peak = Math.max(...own.map(({ peakRss = Number.NaN }) => peakRss));
         const highest = `${way}: highest peak of resident memory`;
         return [
           growth(`${way}: CPU time by length`, own, cpuOf, TIME_MOST),
