@@ -67,10 +67,16 @@ test("every link leads to a file", async () => {
   }
 });
 
-test("docs/benchmarks.md lists every suite", async () => {
+test("docs/benchmarks.md lists every suite, and what each needs", async () => {
   const text = await textOf("docs/benchmarks.md");
-  const rows = Array.from(text.matchAll(/^\| `([^` ]+)[^`]*`/gmu), ([, name]) => name!);
-  expect(rows.toSorted()).toEqual(suites.map(({ name }) => name).toSorted());
+  const rows = Array.from(text.matchAll(/^\| `([^` ]+)` ?([¹³]?)(?: ?(³))?/gmu), (row) =>
+    row.slice(1),
+  );
+  const listed = rows.map(([name, ...marks]) => [name, marks.join("")].join(" "));
+  const marked = suites.map(({ name, needsObjectStore, slow }) =>
+    [name, `${needsObjectStore ? "¹" : ""}${slow ? "³" : ""}`].join(" "),
+  );
+  expect(listed.toSorted()).toEqual(marked.toSorted());
 });
 
 test("docs/benchmarks.md has the figures of the committed reports", async () => {
@@ -105,3 +111,13 @@ test("a document may ask for the tables of times", () => {
   expect(figures).not.toContain("put, restic");
   expect(measured).toMatch(/\| put, restic .*2\.00 s/u);
 });
+
+test.each(["figures:old", "measurements:old"])(
+  "a document has no %s of a report that is gone",
+  (old) => {
+    const text = ["figures:misses", old].map((place) => `<!-- ${place} --><!-- figures:end -->`);
+    expect(() => withFigures(text.join(""), new Map())).toThrow(
+      `no report has the figures for <!-- ${old} -->`,
+    );
+  },
+);

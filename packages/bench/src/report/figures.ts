@@ -23,7 +23,7 @@ export async function readReports(folder: string): Promise<ReadonlyMap<string, R
  * `<!-- figures:end -->`, with targets. After `<!-- measurements:NAME -->`, which a document may leave out,
  * come the tables of times, memory and counters.
  *
- * @throws Error if the document has no place for a report
+ * @throws Error if the document has no place for a report, or a place without a report
  */
 export function withFigures(document: string, reports: ReadonlyMap<string, Report>): string {
   let text = document;
@@ -32,6 +32,10 @@ export function withFigures(document: string, reports: ReadonlyMap<string, Repor
     figures.set(`figures:${name}`, figuresOf(report));
     const measured = `measurements:${name}`;
     if (text.includes(`<!-- ${measured} -->`)) figures.set(measured, measurementsOf(report));
+  }
+  for (const [, name] of text.matchAll(/<!-- ((?:figures|measurements):\S+) -->/gu)) {
+    if (name === "figures:end" || figures.has(name!)) continue;
+    throw new Error(`no report has the figures for <!-- ${name} -->`);
   }
   for (const [name, figure] of figures) {
     const start = `<!-- ${name} -->`;
