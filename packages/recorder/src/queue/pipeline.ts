@@ -8,6 +8,7 @@ import { createSealer } from "../segments/seal-segment.ts";
 import { createSegmentWriter } from "../segments/segment-writer.ts";
 import type { SpooledBlob } from "../spool/files.ts";
 import { createOrphans } from "../spool/orphans.ts";
+import { createRecentBlobs } from "../spool/recent.ts";
 import { type RunState, startStateWriter } from "../spool/run-state.ts";
 import { createSpool } from "../spool/spool.ts";
 import { createUploader } from "../spool/uploader.ts";
@@ -46,8 +47,9 @@ export function createPipeline(
     binaryTypes: options.binaryTypes,
     maxDecodedBytes: limits.bodyBytes,
   });
-  const spool = createSpool(folder, run, limits.spoolBytes);
-  const uploader = createUploader(backend, folder, limits.uploadMs, faults);
+  const recent = createRecentBlobs();
+  const spool = createSpool(folder, run, limits.spoolBytes, recent);
+  const uploader = createUploader(backend, folder, limits.uploadMs, faults, recent);
   const sealSegment = createSealer(options);
   const upload = (blobs: readonly SpooledBlob[]): void => {
     uploader.add(blobs, ({ size }) => spool.deleted(size));
@@ -99,7 +101,7 @@ export function createPipeline(
     const place = spool.segment(seq, lostRun);
     const now = Date.now();
     try {
-      await sealSegment(place.backend, new Uint8Array(0), {
+      await sealSegment(place.put, new Uint8Array(0), {
         from: now,
         to: now,
         count: 0,

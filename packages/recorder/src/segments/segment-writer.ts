@@ -47,6 +47,8 @@ export interface SegmentWriterOptions {
 }
 
 interface OpenSegment {
+  /** What the buffer is the beginning of. */
+  readonly memory: Buffer<ArrayBuffer>;
   /** The lines in UTF-8, each ended by a line feed; with room after them. */
   readonly buffer: Buffer<ArrayBuffer>;
   used: number;
@@ -64,16 +66,18 @@ export function createSegmentWriter(options: SegmentWriterOptions): SegmentWrite
   let seq = 0;
   let prev: string | undefined;
   let lastStored = true;
-  /** Buffers of segments that are sealed. One is enough unless the disk is slow. */
+  /** The memory of a segment that is sealed. One is enough unless the disk is slow. */
   let idle: Buffer<ArrayBuffer> | undefined;
 
   const begin = (length: number): OpenSegment => {
-    const reuse = length <= segmentBytes ? idle : undefined;
+    const size = Math.max(length, segmentBytes);
+    const reuse = idle !== undefined && idle.length >= size ? idle : undefined;
     if (reuse !== undefined) idle = undefined;
-    const buffer = reuse ?? Buffer.allocUnsafeSlow(Math.max(length, segmentBytes));
+    const memory = reuse ?? Buffer.allocUnsafeSlow(size);
+    const buffer = memory.subarray(0, size);
     timer = setTimeout(sealOpen, options.segmentMs);
     timer.unref();
-    return { buffer, used: 0, from: Infinity, to: 0, count: 0, bodiesDropped: 0 };
+    return { memory, buffer, used: 0, from: Infinity, to: 0, count: 0, bodiesDropped: 0 };
   };
 
   const sealOpen = (): void => {
@@ -85,7 +89,7 @@ export function createSegmentWriter(options: SegmentWriterOptions): SegmentWrite
 
   /** Never rejects: what cannot be stored is dropped, and counted. */
   const store = async (segment: OpenSegment, end?: "closed"): Promise<void> => {
-    const { buffer, bodiesDropped, count, from, to, used } = segment;
+    const { buffer, bodiesDropped, count, from, memory, to, used } = segment;
     const place = spool.segment(seq);
     try {
       const metadata: SegmentMetadata = {
@@ -101,7 +105,7 @@ export function createSegmentWriter(options: SegmentWriterOptions): SegmentWrite
         }),
         ...(end === undefined ? {} : { end }),
       };
-      prev = await options.sealSegment(place.backend, buffer.subarray(0, used), metadata);
+      prev = await options.sealSegment(place.put, buffer.subarray(0, used), metadata);
       seq += 1;
       counters.stored += count;
       counters.bodiesDropped += bodiesDropped;
@@ -117,7 +121,8 @@ export function createSegmentWriter(options: SegmentWriterOptions): SegmentWrite
     }
     counters.queued -= count;
     budget.release(used);
-    if (buffer.length === segmentBytes) idle = buffer;
+    const isLonger = memory.length > (idle?.length ?? 0);
+    if (isLonger && memory.length <= KEPT_BYTES_MAX) idle = memory;
   };
 
   return {
@@ -155,8 +160,12 @@ export function createSegmentWriter(options: SegmentWriterOptions): SegmentWrite
 }
 
 const LINE_FEED = 10;
+/** Lines that take more are rare, and their memory is not kept. */
+const KEPT_BYTES_MAX = 4 * 2 ** 20;
+const NO_BYTES = Buffer.alloc(0);
 const EMPTY: OpenSegment = {
-  buffer: Buffer.alloc(0),
+  memory: NO_BYTES,
+  buffer: NO_BYTES,
   used: 0,
   from: 0,
   to: 0,

@@ -1,5 +1,6 @@
 import { type Backend, StorageError } from "@idk/storage";
 import { blobFile, deleteFile, type SpooledBlob, writeWhole } from "./files.ts";
+import type { RecentBlobs } from "./recent.ts";
 
 /** The part of a spool that one run writes. */
 export interface Spool {
@@ -15,16 +16,23 @@ export interface Spool {
 
 /** A segment on its way into the spool. */
 export interface SpoolSegment {
-  /** Only puts. */
-  readonly backend: Backend;
+  readonly put: Backend["put"];
   /** The blobs that were put, in order. */
   readonly blobs: readonly SpooledBlob[];
   /** Deletes what was put, after a put failed. */
   discard(): Promise<void>;
 }
 
-/** @param limit bytes of all blobs in the folder */
-export function createSpool(folder: string, ownRun: string, limit: number): Spool {
+/**
+ * @param limit bytes of all blobs in the folder
+ * @param recent gets a copy of what is written
+ */
+export function createSpool(
+  folder: string,
+  ownRun: string,
+  limit: number,
+  recent: RecentBlobs,
+): Spool {
   let [own, others] = [0, 0];
   return {
     bytes: () => own + others,
@@ -51,37 +59,21 @@ export function createSpool(folder: string, ownRun: string, limit: number): Spoo
           own -= size;
           throw new StorageError("unavailable", `cannot write the spool ${folder}`, { cause });
         }
+        recent.keep(file, bytes);
         blobs.push({ run, segment: seq, file, address, size });
       };
       return {
-        backend: onlyPuts(folder, put),
+        put,
         blobs,
         async discard() {
           for (const { file, size } of blobs) {
+            const copy = recent.take(file);
+            if (copy !== undefined) recent.giveBack(copy);
             await deleteFile(folder, file);
             own -= size;
           }
         },
       };
-    },
-  };
-}
-
-/** A store that writes without deduplication does nothing else. */
-function onlyPuts(folder: string, put: Backend["put"]): Backend {
-  const refuse = async (): Promise<never> => {
-    throw new StorageError("usage", "a spool can only be written");
-  };
-  return {
-    description: `spool ${folder}`,
-    local: true,
-    put,
-    get: refuse,
-    head: refuse,
-    delete: refuse,
-    // eslint-disable-next-line require-yield -- it has none to yield
-    async *list() {
-      await refuse();
     },
   };
 }

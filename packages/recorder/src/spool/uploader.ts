@@ -2,6 +2,7 @@ import { type Backend, StorageError } from "@idk/storage";
 import { createHash } from "node:crypto";
 import type { Faults } from "../queue/faults.ts";
 import { deleteFile, readWhole, type SpooledBlob } from "./files.ts";
+import type { RecentBlobs } from "./recent.ts";
 
 /** Uploads blobs of the spool, and deletes them there. Goes on trying until it is stopped. */
 export interface Uploader {
@@ -31,12 +32,16 @@ const CONCURRENCY = 4;
 const FIRST_DELAY_MS = 500;
 const MAX_DELAY_MS = 30_000;
 
-/** @param uploadMs milliseconds after which an upload is given up and repeated */
+/**
+ * @param uploadMs milliseconds after which an upload is given up and repeated
+ * @param recent copies of blobs in the spool
+ */
 export function createUploader(
   backend: Backend,
   folder: string,
   uploadMs: number,
   faults: Faults,
+  recent: RecentBlobs,
 ): Uploader {
   const waiting: Batch[] = [];
   const stopping = new AbortController();
@@ -46,18 +51,31 @@ export function createUploader(
   let delay: ReturnType<typeof setTimeout> | undefined;
   const idleWaiters = new Set<() => void>();
 
-  const upload = async (blob: SpooledBlob): Promise<void> => {
+  const send = async ({ address }: SpooledBlob, bytes: Uint8Array): Promise<void> => {
+    await within(uploadMs, stopping.signal, (signal) =>
+      backend.put(address, bytes, { signal, sha256: address }),
+    );
+    uploaded += 1;
+  };
+  const uploadRecent = async (blob: SpooledBlob, bytes: Uint8Array<ArrayBuffer>): Promise<void> => {
+    try {
+      await send(blob, bytes);
+    } catch (error) {
+      recent.drop(bytes);
+      throw error;
+    }
+    recent.giveBack(bytes);
+  };
+  const uploadFile = async (blob: SpooledBlob): Promise<void> => {
     const bytes = await readWhole(folder, blob.file);
     // Another process that shares the spool has uploaded it.
     if (bytes === undefined) return;
-    if (createHash("sha256").update(bytes).digest("hex") !== blob.address) {
-      faults.report(`a segment in the spool is damaged, and was deleted: ${blob.file}`);
-    } else {
-      await within(uploadMs, stopping.signal, (signal) =>
-        backend.put(blob.address, bytes, { signal, sha256: blob.address }),
-      );
-      uploaded += 1;
-    }
+    if (createHash("sha256").update(bytes).digest("hex") === blob.address) await send(blob, bytes);
+    else faults.report(`a segment in the spool is damaged, and was deleted: ${blob.file}`);
+  };
+  const upload = async (blob: SpooledBlob): Promise<void> => {
+    const bytes = recent.take(blob.file);
+    await (bytes === undefined ? uploadFile(blob) : uploadRecent(blob, bytes));
     await deleteFile(folder, blob.file);
   };
 
@@ -72,6 +90,8 @@ export function createUploader(
     } catch (cause) {
       // Behind the others, so that a blob that the store rejects does not hold them up.
       waiting.push(batch);
+      // A store that is down makes many uploads wait: in the spool, not in memory.
+      recent.clear();
       if (stopping.signal.aborted) return;
       failures += 1;
       faults.report("an upload failed, and will be repeated", cause);

@@ -5,6 +5,7 @@ import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Recorder } from "../../src/index.ts";
+import { SEGMENT_BYTES_MAX } from "../../src/segments/limits.ts";
 import { exchangesIn, newArchive, segmentsIn } from "../support/archive.ts";
 import { expectBalanced } from "../support/totals.ts";
 import { until } from "../support/until.ts";
@@ -238,6 +239,22 @@ test("a line longer than a segment is stored, as a tree", async () => {
   for await (const { size } of store.list("")) sizes.push(size);
   expect(Math.max(...sizes)).toBeGreaterThan(2 ** 20);
   expect(archive.recorder.stats()).toMatchObject({ stored: 3, dropped: {} });
+});
+
+test("segments after a long line are no longer than others, though its memory is used again", async () => {
+  const store = memory();
+  await using archive = newArchive({ backend: store, limits: { bodyBytes: 4 * 2 ** 20 } });
+  await answer(archive.recorder, 1, 2 ** 21);
+  await archive.recorder.flush();
+  await answer(archive.recorder, 6, 2 ** 18);
+  await archive.recorder.flush();
+  const sizes: number[] = [];
+  for await (const { size } of store.list("")) sizes.push(size);
+  // A chunk and its root, and two segments of three lines each.
+  const [chunk, ...others] = sizes.toSorted((a, b) => b - a);
+  expect(chunk).toBeGreaterThan(2 ** 21);
+  expect(others).toHaveLength(3);
+  expect(others[0]).toBeLessThanOrEqual(SEGMENT_BYTES_MAX);
 });
 
 test("an archive that nobody recorded into has no segments", async () => {

@@ -77,6 +77,8 @@ export function createJsonScanner(options: JsonScannerOptions): JsonScanner {
   const end = bytes.length;
 
   let at = 0;
+  /** How far to scan now. */
+  let limit = 0;
   let expected = VALUE;
   let isBroken = false;
   let isDropped = false;
@@ -121,6 +123,7 @@ export function createJsonScanner(options: JsonScannerOptions): JsonScanner {
     isMarked = false;
     hasEscape = false;
     wholeEnd = -1;
+    readString();
   };
 
   const startValue = (byte: number): void => {
@@ -132,6 +135,7 @@ export function createJsonScanner(options: JsonScannerOptions): JsonScanner {
     else if (byte === 0x2d || CLASSES[byte] === DIGIT) {
       tokenStart = at;
       expected = IN_NUMBER;
+      readNumber();
     } else readWord(WORDS.get(byte));
   };
 
@@ -188,6 +192,8 @@ export function createJsonScanner(options: JsonScannerOptions): JsonScanner {
     else {
       expected = COMMA_OR_END;
       if (isKept) containers[depth - 1]! |= KEPT;
+      // Nearly always there, and this saves a turn of the loop.
+      if (at < limit && bytes[at] === 0x2c) readComma();
     }
   };
 
@@ -219,6 +225,7 @@ export function createJsonScanner(options: JsonScannerOptions): JsonScanner {
 
   const endKey = (quote: number): void => {
     expected = COLON;
+    if (at < limit && bytes[at] === 0x3a) readColon();
     if (covered !== -1) return;
     const found = hasEscape
       ? keys.find(decodedString(tokenStart, quote))
@@ -259,7 +266,7 @@ export function createJsonScanner(options: JsonScannerOptions): JsonScanner {
     });
   };
 
-  const readString = (limit: number): void => {
+  const readString = (): void => {
     let offset = at;
     for (; offset < limit; offset++) {
       const kind = CLASSES[bytes[offset]!]!;
@@ -284,7 +291,7 @@ export function createJsonScanner(options: JsonScannerOptions): JsonScanner {
     at = offset;
   };
 
-  const readNumber = (limit: number): void => {
+  const readNumber = (): void => {
     let offset = at;
     while (offset < limit && isInNumber(bytes[offset]!)) offset += 1;
     at = offset;
@@ -314,6 +321,11 @@ export function createJsonScanner(options: JsonScannerOptions): JsonScanner {
     else expected = IN_WORD;
   };
 
+  const readColon = (): void => {
+    at += 1;
+    expected = VALUE;
+  };
+
   const readComma = (): void => {
     const container = containers[depth - 1]!;
     // Whatever came before it was dropped.
@@ -336,10 +348,7 @@ export function createJsonScanner(options: JsonScannerOptions): JsonScanner {
         memberStart = at;
         return startString(IN_KEY);
       case COLON:
-        if (byte !== 0x3a) return fail();
-        at += 1;
-        expected = VALUE;
-        return;
+        return byte === 0x3a ? readColon() : fail();
       case COMMA_OR_END:
         if (byte === 0x2c) return readComma();
         if (byte === 0x7d) return close(OBJECT);
@@ -364,14 +373,14 @@ export function createJsonScanner(options: JsonScannerOptions): JsonScanner {
 
   return {
     advance(to) {
-      const limit = Math.min(to, end);
+      limit = Math.min(to, end);
       while (at < limit) {
         if (expected === IN_STRING || expected === IN_KEY) {
-          readString(limit);
+          readString();
           continue;
         }
         if (expected === IN_NUMBER) {
-          readNumber(limit);
+          readNumber();
           continue;
         }
         const byte = bytes[at]!;
