@@ -51,7 +51,7 @@ export async function findContents(
     for (const pattern of patterns) await noteSame(pattern, sorted, session);
     if (failed.length > 0 && unmatched.length === 0) {
       await out.note(
-        `idk: note: ${count(failed.length, "blob")} could not be read and may be what you look for: ` +
+        `idk: note: ${count(failed.length, "blob")} could not be read and may have this path: ` +
           "`idk ls --long` lists them",
       );
     }

@@ -45,11 +45,11 @@ export function addServeCommands(program: CommanderCommand, actionOf: ActionOf):
     .addOption(
       repeatable(
         "--trusted-proxy <address>",
-        "believe what this proxy, or network, says of its clients; repeatable",
+        "trust what this proxy, or network, reports about its clients; repeatable",
       ),
     )
     .option("--no-presigned-v2", "refuse URLs that are signed with SHA-1")
-    .option("--write-only", "without an identity: clients can write and list, and not read")
+    .option("--write-only", "run without an identity: clients can write and list, but not read")
     .addOption(macKeyOption())
     .option("--snapshot <snapshot>", "serve this snapshot: NAME, NAME~2, NAME@2026-11-20 or latest")
     .option("--no-access-log", "do not log requests")
@@ -81,10 +81,10 @@ export function addGatewayCommands(program: CommanderCommand, actionOf: ActionOf
 
   group
     .command("gc")
-    .summary("delete blobs that nothing needs")
+    .summary("delete unneeded blobs")
     .description(
-      "Delete the blobs of deleted and replaced objects, and those older than a day that nothing refers to. A gateway does the first " +
-        "by itself. Refuses if the catalog may not know of all objects in the store.",
+      "Delete the blobs of deleted and replaced objects, which a gateway also does by itself, and " +
+        "unreferenced blobs that are older than a day. Refuse if the catalog may lack objects of the store.",
     )
     .option("-n, --dry-run", "delete nothing; print what would be deleted")
     .addOption(catalogOption())
@@ -96,12 +96,12 @@ export function addGatewayCommands(program: CommanderCommand, actionOf: ActionOf
     .command("rebuild")
     .summary("rebuild a lost catalog from the store")
     .description(
-      "Make a new catalog from the store alone: from its newest sealed snapshot of the catalog, if there is one, " +
+      "Create a new catalog from the store alone: from its newest sealed snapshot of the catalog, if there is one, " +
         "and from the objects that were stored since. Objects that were not written by a gateway with these " +
         "keys are refused, and listed. The catalog must not exist.",
     )
     .option("--all", "read all objects, and no snapshot of the catalog")
-    .option("--accept-faults", "go without blobs that cannot be read, which may be objects")
+    .option("--accept-faults", "skip blobs that cannot be read, which may be objects")
     .addOption(catalogOption())
     .addOption(macKeyOption())
     .addOption(identityOption())

@@ -36,7 +36,7 @@ export function addKeyCommands(program: CommanderCommand, actionOf: ActionOf): v
     .summary("create an identity or a writer key, or change a passphrase")
     .description(
       "Write a new identity to a file or to the system's keychain, and print its recipient. With " +
-        "--writer, write a writer key, with which a host signs its snapshots and can read nothing, " +
+        "--writer, write a writer key, with which a host signs its snapshots but cannot read any, " +
         "and print its public key for `idk repo allow`. With --change, set, change or remove the " +
         "passphrase of an existing file of either kind; the key in it stays the same. Prompts for " +
         "the old passphrase (IDK_PASSPHRASE) and the new one (IDK_NEW_PASSPHRASE).",

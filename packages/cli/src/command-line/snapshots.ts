@@ -169,7 +169,7 @@ export function addSnapshotCommands(program: CommanderCommand, actionOf: ActionO
     .summary("compare two snapshots")
     .description(
       "Print what differs between two snapshots: + added, - removed, M content changed, T type changed, " +
-        "U only attributes changed. Folders that are equal are not read.",
+        "U only attributes changed. Unchanged folders are not read.",
     )
     .argument("<before>", SNAPSHOT)
     .argument("<after>", "the snapshot to compare it with, in the same form")
@@ -243,13 +243,13 @@ export function addSnapshotCommands(program: CommanderCommand, actionOf: ActionO
     .command("unforget")
     .summary("bring forgotten snapshots back")
     .description(
-      "Bring forgotten snapshots back, until `idk prune` has deleted what they need. Needs the same keys " +
+      "Bring forgotten snapshots back, until `idk prune` has deleted their data. Needs the same keys " +
         "as `idk forget`. NAME~2 counts forgotten snapshots, too, as `idk snapshots --all` lists them.",
     )
     .argument("[snapshot...]", "as `idk snapshots --all` lists it, best its address")
     .option(
       "--late",
-      "also bring back what was forgotten over half the grace period ago; only if no prune is running",
+      "also bring back snapshots forgotten over half the grace period ago; only if no prune is running",
     )
     .option("--message <text>", "store a message with it")
     .addOption(dryRunOption("change nothing; print what would be brought back"))
@@ -262,9 +262,9 @@ export function addSnapshotCommands(program: CommanderCommand, actionOf: ActionO
 
   program
     .command("prune")
-    .summary("delete what no snapshot needs")
+    .summary("delete data that no snapshot needs")
     .description(
-      "Delete what no snapshot has needed for the grace period. Backups may run at the same time. Needs " +
+      "Delete data that no snapshot has needed for the grace period. Backups may run at the same time. Needs " +
         "an identity that opens all snapshots, and the right to delete. Reads no data.",
     )
     .addOption(dryRunOption("delete nothing; print what would be deleted now, and what later"))
@@ -322,7 +322,7 @@ export function addRepositoryCommands(program: CommanderCommand, actionOf: Actio
     .command("init")
     .summary("make the repository of a store")
     .description(
-      "Make a repository for snapshots in the store, owned by your first identity, and add it to the " +
+      "Create a repository for snapshots in the store, owned by your first identity, and add it to the " +
         "configuration.",
     )
     .option(
@@ -376,9 +376,9 @@ export function addRepositoryCommands(program: CommanderCommand, actionOf: Actio
       .command("revoke")
       .summary("end the rights of a host")
       .description(
-        "End the rights of a writer key. What it wrote until now stays. Also stop its host's backups and " +
-          "delete its credentials: what it still stores does not count, and stops `idk prune` until " +
-          "`idk forget --head` forgets it.",
+        "End the rights of a writer key. The snapshots that it wrote stay. Also stop its host's backups " +
+          "and delete its credentials: snapshots that it still stores are ignored, and stop " +
+          "`idk prune` until `idk forget --head` forgets them.",
       )
       .argument("<writer>", "idk-writer1…"),
   ).action(actionOf(async () => (await import("../commands/snapshots/repo.ts")).repoRevoke));

@@ -194,7 +194,7 @@ async function toStandardOutput(
     for await (const chunk of content.chunks()) {
       if (!isText(chunk)) {
         throw usage(
-          "this is binary and may garble the terminal: use -o FILE, or -o - to print it anyway",
+          "the content is binary and may garble the terminal: use -o FILE, or -o - to print it anyway",
         );
       }
       // In parts, for the progress, and to know how much was written before a failure.

@@ -120,8 +120,8 @@ export const verify: Command = command(
     // The summary of a deep check names the roots that were not opened.
     if (!out.json && depth !== "deep" && mayLackChunks) {
       await out.note(
-        "idk: note: whether chunks are missing below roots was not checked; --complete checks that, " +
-          "without downloading chunks",
+        "idk: note: missing chunks are not detected; --complete detects them, without downloading " +
+          "chunks",
       );
     }
     failures.throwIfAny(tally.blobs);

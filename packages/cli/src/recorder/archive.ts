@@ -108,13 +108,13 @@ export function createFaults({ out }: Session): Faults {
       if (codes.length > 0) {
         throw new Failure(
           worstOf(codes),
-          `${count(codes.length, "segment")} could not be read whole`,
+          `${count(codes.length, "segment")} could not be read completely`,
         );
       }
       if (nothingOpened !== undefined) {
         throw new Failure(
           "no-match",
-          `none of your identities opens any of the ${count(nothingOpened, "root")} in the store: name another one with -i`,
+          `none of your identities opens the ${count(nothingOpened, "root")} in the store; name another identity with -i`,
         );
       }
     },

@@ -25,14 +25,14 @@ export async function resolve(
     if (code === "not-found" && isAddressOrPrefix(text)) {
       throw new Failure(
         "not-found",
-        `there is no snapshot ${text}; of what \`idk put\` stored, \`idk stat\` shows the layout, and \`idk get\` the content`,
+        `there is no snapshot ${text}; if \`idk put\` printed this address, use \`idk get\` for the content, or \`idk stat\` for its layout`,
         error,
       );
     }
     const isSecret = !isAddressOrPrefix(text) && looksLikeSecret(text);
     if (code === "usage" && !isSecret) throw error;
     const named = isSecret ? quotedWord(text) : JSON.stringify(text);
-    const message = `there is no snapshot ${named}: \`idk snapshots\` lists what there is`;
+    const message = `there is no snapshot ${named}; \`idk snapshots\` lists all`;
     throw new Failure("not-found", message, isSecret ? undefined : error);
   }
 }
@@ -44,7 +44,7 @@ export function withPathHint(error: unknown, snapshot: string): unknown {
   const name = looksLikeSecret(snapshot) ? "SNAPSHOT" : snapshot;
   return new Failure(
     "not-found",
-    `${message}: \`idk ls ${name}\` lists its paths; give the whole path, from / on`,
+    `${message}; give the absolute path, as \`idk ls ${name}\` prints it`,
     error,
   );
 }

@@ -83,7 +83,7 @@ describe("inspect", () => {
   test("rejects what is not a blob, or not the one of its address", async () => {
     const address = await put("x");
     writeFileSync(workspace.blob(address), "something else");
-    expectFailure(await idk(["inspect", address]), 5, "are not the ones that were put");
+    expectFailure(await idk(["inspect", address]), 5, "do not match its address");
     expectFailure(await idk(["inspect", "f".repeat(64)]), 3, "f".repeat(64));
     expectFailure(await idk(["inspect", "xyz"]), 2, "ADDRESS must be");
     expectFailure(await idk(["inspect"]), 2, "missing required argument 'address'");

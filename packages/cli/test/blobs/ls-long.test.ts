@@ -129,7 +129,7 @@ describe("ls --long", () => {
     expect(lines(result.stdout)).toEqual([
       expect.stringMatching(new RegExp(`^${good}.*good$`, "u")),
     ]);
-    expect(result.stderr).toContain(`the bytes stored as ${bad} are not the ones that were put`);
+    expect(result.stderr).toContain(`the blob ${bad} is damaged or was replaced`);
     expect(result.stderr).toEndWith("idk: 1 of 2 blobs failed\n");
     expect(result.code).toBe(5);
     const json = await idk(["ls", "-l", "--json"], where);

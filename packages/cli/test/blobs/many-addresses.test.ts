@@ -56,7 +56,7 @@ describe("share", () => {
     expect(lines(result.stdout)).toEqual([
       expect.stringMatching(new RegExp(`^[0-9a-f]{64} {2}${note}$`, "u")),
     ]);
-    expect(result.stderr).toContain(`holds no blob ${film}\n`);
+    expect(result.stderr).toContain(`has no blob ${film}\n`);
     expect(result.stderr).toContain("idk: nonsense: the address must be 64 lowercase");
     expect(result.stderr).toContain("shared 1 address; 2 failed\n");
     expect(result.stderr).toEndWith("idk: 2 of 3 addresses failed\n");

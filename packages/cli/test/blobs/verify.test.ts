@@ -46,7 +46,7 @@ test("prints nothing on standard output for an intact store", async () => {
   const all = await ok(["verify"]);
   expect(all.stdout).toBe("");
   expect(all.stderr).toMatch(
-    /^checked 7 blobs, \d+ bytes \(1\.\d MiB\); none failed\nidk: note: whether chunks are missing below roots was not checked; --complete checks that, without downloading chunks\n$/u,
+    /^checked 7 blobs, \d+ bytes \(1\.\d MiB\); none failed\nidk: note: missing chunks are not detected; --complete detects them, without downloading chunks\n$/u,
   );
   const deep = await ok(["verify", "--deep"]);
   expect(deep.stderr).toContain("7 blobs");

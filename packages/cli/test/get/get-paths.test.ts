@@ -67,7 +67,7 @@ describe("get PATH --output-dir", () => {
     writeFileSync(path(`damaged/${bad.slice(0, 2)}/${bad}`), "nothing of the kind");
     const result = await idk(["get", "good", "--output-dir", "partly"], { env });
     expect(result.stderr).toBe(
-      "idk: note: 1 blob could not be read and may be what you look for: `idk ls --long` lists them\n",
+      "idk: note: 1 blob could not be read and may have this path: `idk ls --long` lists them\n",
     );
     expect(result.code).toBe(0);
     expect(readdirSync(path("partly"))).toEqual(["good"]);

@@ -205,7 +205,7 @@ describe("get of several addresses", () => {
     expect(result.stderr).toContain(
       `there/${a} already exists with different content; use --force to replace it\n`,
     );
-    expect(result.stderr).toContain(`holds no blob ${missing}\n`);
+    expect(result.stderr).toContain(`has no blob ${missing}\n`);
     expect(result.stderr).toEndWith("idk: 2 of 3 addresses failed\n");
     expect(result.code).toBe(3);
     expect(workspace.read(`there/${a}`).toString()).toBe("mine");

@@ -24,8 +24,8 @@ describe("a first backup", () => {
 
     // The first makes the repository, a writer key, the right to write, and the pins.
     const first = await ok(["backup", "docs"]);
-    expect(first.stderr).toContain("made a repository of snapshots in");
-    expect(first.stderr).toContain(`made the writer key of this host, ${writer}`);
+    expect(first.stderr).toContain("created a repository of snapshots in");
+    expect(first.stderr).toContain(`created the writer key of this host, ${writer}`);
     expect(first.stderr).toContain(
       `allowed this host to write snapshots named "${hostname()}/*"\n`,
     );
@@ -163,7 +163,7 @@ describe("a host that only writes", () => {
     expect(dry).toMatchObject({ name: `web1${host}/data` });
     const first = await run(["backup", "data", "--name", "web1/data"]);
     expect([first.code, first.stderr]).toEqual([0, ""]);
-    expectFailure(await run(["snapshots"]), 2, "a writer key, which reads nothing");
+    expectFailure(await run(["snapshots"]), 2, "a writer key, which cannot read");
     const listed = json(await owner.ok(["snapshots", "--json"]));
     expect(listed).toMatchObject([{ name: "web1/data", writer }]);
 
@@ -429,7 +429,7 @@ describe("thinning out", () => {
       writeFileSync(join(docs, "n"), `${n}`);
       await ok(["backup", "docs", "--name", "x"]);
     }
-    expectFailure(await idk(["forget"]), 2, "name snapshots, or what to keep");
+    expectFailure(await idk(["forget"]), 2, "name snapshots, or pass rules");
     const dry = await ok(["forget", "--keep-last", "1", "--dry-run"]);
     expect(dry.stdout.match(/ {2}forget {2}/gu)).toHaveLength(2);
     expect(dry.stderr).toContain("would forget 2 snapshots");

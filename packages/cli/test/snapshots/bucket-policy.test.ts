@@ -101,7 +101,7 @@ await describeMinio(
         expectFailure(
           await reader.idk(...args, "--config", config),
           2,
-          "this host has a writer key, which reads nothing",
+          "this host has only a writer key, which cannot read",
         );
       }
 

@@ -52,7 +52,7 @@ describe("a backup on a terminal", () => {
     const { screen, code } = await terminal(home, [{ shown, type: "\u0003" }], SLOW);
     expect(code).toBe(130);
     expect(screen).toEndWith(
-      "idk: what is stored is kept: run the same command again to continue\r\nidk: interrupted\r\n",
+      "idk: stored data is kept; run the same command again to continue\r\nidk: interrupted\r\n",
     );
     const [unfinished] = json(await ok(["status", "docs", "--name", "x", "--json"]));
     expect(unfinished).toMatchObject({

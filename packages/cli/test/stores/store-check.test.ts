@@ -38,7 +38,7 @@ describe("a folder", () => {
     const { stdout, stderr, code } = await idk(["store", "check", "absent"]);
     expect(code).toBe(6);
     expect(rows(stdout)).toMatchObject({
-      reachable: expect.stringMatching(/^NO: the directory .* does not exist/u),
+      reachable: expect.stringMatching(/^NO: the folder .* does not exist/u),
       "": expect.stringContaining("idk store init"),
       write: "not tested",
       versions: "unknown",

@@ -50,7 +50,10 @@ export function mayHaveId(run: string, id: string | undefined): boolean {
 function statusMatcher(status: string): (status: number) => boolean {
   const patterns = status.split(",").map((pattern) => pattern.trim().toLowerCase());
   if (!patterns.every((pattern) => /^(?:0|[1-9](?:\d\d|xx))$/u.test(pattern))) {
-    throw new StorageError("usage", "status must be such as 404, 5xx or 404,5xx");
+    throw new StorageError(
+      "usage",
+      "status must be a code or a class of codes, such as 404, 5xx or 404,5xx",
+    );
   }
   return (given) => {
     const text = String(given);

@@ -107,7 +107,7 @@ describe("exchanges", () => {
     for (const status of ["", "6x", "20", "2xxx", "ok", "5xx,"]) {
       expect(listed(readExchanges(store, { status }))).rejects.toMatchObject({
         code: "usage",
-        message: "status must be such as 404, 5xx or 404,5xx",
+        message: "status must be a code or a class of codes, such as 404, 5xx or 404,5xx",
       });
     }
   });

@@ -132,8 +132,8 @@ function parse(path: string, text: string | undefined): ReadonlyMap<ChainId, Rem
   const damaged = () =>
     new StorageError(
       "rollback",
-      `${path} is damaged, so that nothing tells which heads this machine has seen: ` +
-        "delete it to go on without, after you have compared the newest snapshots with what you expect",
+      `${path} is damaged, so this machine no longer knows which heads it has seen: ` +
+        "compare the newest snapshots with what you expect, then delete the file",
     );
   let value: unknown;
   try {

@@ -324,7 +324,7 @@ function rollback(
     name === SETTINGS_CHAIN
       ? "the settings of the repository"
       : name === FORGETTING_CHAIN
-        ? "what was forgotten in the repository"
+        ? "the list of forgotten snapshots"
         : `the snapshots named ${JSON.stringify(name)}`;
   const now =
     found === undefined ? "there is none now" : `the newest is now ${dated(found.marker)}`;
@@ -332,7 +332,7 @@ function rollback(
     "rollback",
     `the store has an older state of ${what} than this machine has seen, ${dated(marker)}: ${now}. ` +
       (fault === undefined
-        ? "It may have lost or hidden what is newer; accept the rollback only if you know why"
+        ? "It may have lost or hidden newer data; accept the rollback only if you know why"
         : `It has that head, which cannot be used: ${fault.message}. Accept the rollback only if you know why`),
     { cause: fault },
   );

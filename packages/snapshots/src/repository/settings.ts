@@ -239,7 +239,7 @@ function changed(
   const to = change(settings, now);
   checkGrace(to.graceSeconds);
   if (to.graceSeconds >= settings.graceSeconds) return to;
-  throw new StorageError("usage", "the grace period of a repository can only grow");
+  throw new StorageError("usage", "the grace period of a repository cannot be shortened");
 }
 
 /** All settings that count. Each head is read once, and stays known if it is not listed any more. */

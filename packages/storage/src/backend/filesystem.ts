@@ -57,7 +57,7 @@ export type Durability = "full" | "none";
  * @throws StorageError `usage` if the directory is empty or an option is invalid
  */
 export function filesystem(directory: string, options: FilesystemOptions = {}): Backend {
-  if (directory === "") throw usage("the directory of a filesystem backend must not be empty");
+  if (directory === "") throw usage("the folder of a filesystem backend must not be empty");
   const root = resolve(directory);
   const { durability = "full" } = options;
   if (durability !== "full" && durability !== "none") {
@@ -133,7 +133,7 @@ export function filesystem(directory: string, options: FilesystemOptions = {}): 
     } catch (error) {
       throw systemError(error, `read the blob ${path}`);
     }
-    throw new StorageError("not-found", `the directory ${root} holds no blob ${name}`);
+    throw new StorageError("not-found", `the folder ${root} has no blob ${name}`);
   };
 
   const remove = async (folder: string, path: string, action: string): Promise<void> => {
@@ -203,7 +203,7 @@ export function filesystem(directory: string, options: FilesystemOptions = {}): 
         for (const shard of await shardsIn(root, prefix))
           yield* blobsIn(join(root, shard), shard, prefix, signal);
       } catch (error) {
-        throw systemError(error, `list the directory ${root}`);
+        throw systemError(error, `list the folder ${root}`);
       }
     },
 
@@ -262,7 +262,7 @@ export function filesystem(directory: string, options: FilesystemOptions = {}): 
           await unlink(path).catch(() => undefined);
         }
       } catch (error) {
-        throw systemError(error, `find out the time of the directory ${root}`);
+        throw systemError(error, `find out the time of the folder ${root}`);
       }
     },
   };

@@ -56,7 +56,7 @@ export function memory(options: MemoryOptions = {}): Backend {
 
   const stored = (name: string): Uint8Array => {
     const found = blobs.get(name);
-    if (found === undefined) throw new StorageError("not-found", `memory holds no blob ${name}`);
+    if (found === undefined) throw new StorageError("not-found", `memory has no blob ${name}`);
     return found.bytes;
   };
 

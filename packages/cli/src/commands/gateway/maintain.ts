@@ -58,7 +58,7 @@ export const gatewayGc: Command = withCatalogVariable(
     if (!out.json) {
       const would = dryRun ? "would delete" : "deleted";
       await out.note(
-        `${would} ${count(garbage, "blob")} of deleted objects, and ${count(dryRun ? orphans : deleted, "blob")} that nothing refers to`,
+        `${would} ${count(garbage, "blob")} of deleted objects, and ${count(dryRun ? orphans : deleted, "unreferenced blob")}`,
       );
       for (const address of forged) {
         await out.fault(
@@ -72,7 +72,7 @@ export const gatewayGc: Command = withCatalogVariable(
     if (collected.failed > 0) {
       throw new Failure("unavailable", `${count(collected.failed, "blob")} could not be deleted`);
     }
-    if (refused !== undefined) throw new Failure("rollback", `the sweep was refused: ${refused}`);
+    if (refused !== undefined) throw new Failure("rollback", `cannot delete blobs: ${refused}`);
   }),
 );
 

@@ -42,7 +42,7 @@ export const check: Command = command(ARCHIVE, async (settings, session) => {
     if (segments > 0 || closed === 0) return;
     throw new Failure(
       "no-match",
-      "none of your identities opens a segment: name another one with -i",
+      "none of your identities opens a segment; name another identity with -i",
     );
   }
   const codes = problems.map((problem) =>

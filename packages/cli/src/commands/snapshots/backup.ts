@@ -117,7 +117,7 @@ export const backup: Command = command(
     const summary = await run.catch(async (error: unknown) => {
       await save(failedRun(error));
       if (session.signal.aborted && !dryRun && !out.json) {
-        await out.note("idk: what is stored is kept: run the same command again to continue");
+        await out.note("idk: stored data is kept; run the same command again to continue");
       }
       throw error;
     });

@@ -23,7 +23,7 @@ export const cat: Command = command(
       for await (const piece of opened.content(path, { signal })) {
         if (!isText(piece)) {
           throw usage(
-            "this is binary and may garble the terminal: redirect it to a file, or use `idk restore`",
+            "the content is binary and may garble the terminal: redirect it to a file, or use `idk restore`",
           );
         }
         await out.bytes(piece);

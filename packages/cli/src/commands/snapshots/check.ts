@@ -226,7 +226,7 @@ export const recover: Command = command({ ...READING, dryRun: flag }, async (set
   await out.flush();
   if (!out.json) {
     await out.note(
-      `looked at ${count(blobs, "blob")}: ${count(recovered.length, "head")} ${dryRun ? "to recover" : "recovered"}, ` +
+      `scanned ${count(blobs, "blob")}: ${count(recovered.length, "head")} ${dryRun ? "to recover" : "recovered"}, ` +
         `${lost.length} lost`,
     );
   }

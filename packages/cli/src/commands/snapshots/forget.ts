@@ -64,10 +64,10 @@ export const forget: Command = command(
     const { refused } = settings;
     const isNamed = settings.snapshot.length + settings.head.length > 0 || refused;
     if (policy === undefined && !isNamed) {
-      throw usage("name snapshots, or what to keep, such as --keep-daily 7 --keep-weekly 4");
+      throw usage("name snapshots, or pass rules such as --keep-daily 7 --keep-weekly 4");
     }
     if (policy !== undefined && isNamed) {
-      throw usage("name either snapshots or what to keep, not both");
+      throw usage("name snapshots or pass --keep rules, not both");
     }
     if (isNamed && (names.length > 0 || hostTimes)) {
       const given = names.length > 0 ? "--name" : "--host-times";
@@ -132,7 +132,7 @@ export const forget: Command = command(
     });
     await out.flush();
     if (!out.json) {
-      for (const each of already) await out.note(`idk: ${identityText(each)} is forgotten already`);
+      for (const each of already) await out.note(`idk: ${identityText(each)} is already forgotten`);
       for (const each of found) {
         await out.note(`${dryRun ? "would forget" : "forgot"} ${identityText(each)}`);
       }
@@ -141,7 +141,7 @@ export const forget: Command = command(
       await out.note(dryRun ? `would forget ${what}` : `forgot ${what}`);
       if (!dryRun && forgotten > 0 && !settings.prune) {
         await out.note(
-          "idk: `idk prune` frees what no snapshot needs any more; until then `idk unforget` brings it back",
+          "idk: `idk prune` deletes the data that only they need, a grace period later; until then, `idk unforget` brings them back",
         );
       }
     }

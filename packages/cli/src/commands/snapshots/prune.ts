@@ -101,7 +101,7 @@ export async function pruneRepository(
   if (out.json) return;
   if (days.length > 0) {
     await out.note(
-      `idk: what is younger than the grace period, ${formatPeriod(graceSeconds)}, stays, because a backup may be using it`,
+      `idk: data younger than the grace period, ${formatPeriod(graceSeconds)}, stays, because a backup may be using it`,
     );
   }
   if (missing > 0) {

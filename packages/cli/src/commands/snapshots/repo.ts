@@ -47,7 +47,9 @@ export const repoInit: Command = command(
     const owner = await ownerKey(settings, identities, session);
     const to = await readersOf(settings.recipients, identities);
     if (settings.repository.pins !== undefined) {
-      throw usage("the configuration has a repository for this store already: `idk repo show`");
+      throw usage(
+        "the configuration already has a repository for this store; `idk repo show` prints it",
+      );
     }
     const { gracePeriod: graceSeconds = GRACE_DEFAULT } = settings;
     const backend = await openLocation(settings.store, session);
@@ -134,9 +136,9 @@ export const repoRevoke: Command = command(
     await out.result(aligned(settingsRows(pinned, found)).join("\n"), settingsJson(pinned, found));
     await out.flush();
     if (out.json) return;
-    await out.note(`idk: ${writer} may not write any more; what it wrote stays`);
+    await out.note(`idk: ${writer} cannot write snapshots any more; those that it wrote stay`);
     await out.note(
-      "idk: stop its backups and delete its credentials: what it still stores does not count, and stops `idk prune` until `idk forget --head` forgets it",
+      "idk: stop its backups and delete its credentials: snapshots that it still stores are ignored, and stop `idk prune` until `idk forget --head` forgets them",
     );
   },
 );
@@ -158,7 +160,7 @@ export const repoClose: Command = command(
         last = Math.max(last, head.generation);
       }
       if (names.size === 0) {
-        throw new Failure("not-found", `there is no snapshot of the name ${quotedWord(pattern)}`);
+        throw new Failure("not-found", `no snapshot has the name ${quotedWord(pattern)}`);
       }
       const add = (now: Settings, time: number) => close(now, pattern, Math.max(time, last));
       return changeSettings(repository, to, add, options);
@@ -172,7 +174,7 @@ export const repoClose: Command = command(
     const list = [...names].map((name) => printable(JSON.stringify(name))).join(", ");
     await out.note(`idk: closed ${list}: nobody can write snapshots of this name any more`);
     await out.note(
-      "idk: stop its backups: what they still store does not count, and stops `idk prune` until `idk forget --head` forgets it",
+      "idk: stop its backups: snapshots that they still store are ignored, and stop `idk prune` until `idk forget --head` forgets them",
     );
   },
 );

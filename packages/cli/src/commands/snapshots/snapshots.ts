@@ -56,10 +56,10 @@ export const snapshots: Command = command(
     }
     if (shown.length === 0 && (name !== undefined || tag.length > 0)) {
       const what = [
-        ...(name === undefined ? [] : [`of the name ${quotedWord(name)}`]),
-        ...(tag.length === 0 ? [] : [`with the tags ${tagsText(tag)}`]),
+        ...(name === undefined ? [] : [`the name ${quotedWord(name)}`]),
+        ...(tag.length === 0 ? [] : [`the tags ${tagsText(tag)}`]),
       ];
-      throw new Failure("not-found", `there is no snapshot ${what.join(" ")}`);
+      throw new Failure("not-found", `no snapshot has ${what.join(" and ")}`);
     }
     if (!out.json) await out.note(count(shown.length, "snapshot"));
   },

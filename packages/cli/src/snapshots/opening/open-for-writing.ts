@@ -154,7 +154,7 @@ async function make(
   { out, signal }: Session,
 ): Promise<PinnedRepository> {
   const pinned = await createRepository({ backend, owner, recipients: to, signal });
-  await out.note(`idk: made a repository of snapshots in ${backend.description}`);
+  await out.note(`idk: created a repository of snapshots in ${backend.description}`);
   return pinned;
 }
 
@@ -168,7 +168,7 @@ async function hostKey(
     await createFolder(dirname(path));
     await writeNewWriterKey(path, undefined);
     await session.out.note(
-      `idk: made the writer key of this host, ${path}: it can write snapshots, and read nothing`,
+      `idk: created the writer key of this host, ${path}: it can write snapshots, but not read them`,
     );
   }
   return loadWriterKey(path, passphrase, session);

@@ -73,7 +73,7 @@ export async function openForReading(
 ): Promise<OpenedRepository> {
   if (settings.identity.length === 0 && settings.repository.pins?.writer !== undefined) {
     throw usage(
-      "this host has a writer key, which reads nothing: run this on a machine with an identity, or name its file with -i",
+      "this host has only a writer key, which cannot read; run this on a machine with an identity, or name its file with -i",
     );
   }
   const identities = await loadIdentities(settings, session);

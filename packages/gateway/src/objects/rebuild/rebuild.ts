@@ -84,7 +84,7 @@ export async function rebuildCatalog(options: RebuildOptions): Promise<RebuildRe
   if (bound !== undefined || (await catalog.listBuckets({ limit: 1 })).length > 0) {
     throw new CatalogError(
       "usage",
-      "a catalog is rebuilt into a new one, and this one was used: name another, or move its file away",
+      "cannot rebuild into a catalog that was used; name a new one, or move its file away",
     );
   }
   const macKeys = macKeysOf(identities, macKey);

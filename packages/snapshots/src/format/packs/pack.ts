@@ -110,7 +110,10 @@ export function openPack(
     throw new StorageError("limit", `the pack ${row.address} has more than ${PACK_BLOB_MAX} bytes`);
   }
   if (addressOf(blob) !== row.address) {
-    throw new StorageError("address", `what is stored as the pack ${row.address} is not that pack`);
+    throw new StorageError(
+      "address",
+      `the pack ${row.address} is damaged or was replaced: its bytes do not match its address`,
+    );
   }
   const contentKey = packKey(secret, sort, row.salt);
   const plaintext = openChild(naCl, { kind: "leaf", contentKey, blob });

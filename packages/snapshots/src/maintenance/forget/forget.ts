@@ -94,8 +94,8 @@ export async function forget(
     if (!chain.isClosed && chain.snapshots[0]?.payloadHash === payloadHash) {
       throw new StorageError(
         "usage",
-        `${marker.address.slice(0, 12)} is the newest snapshot of ${JSON.stringify(head.name)}: ` +
-          "the newest of a name is kept until its owner closes the name, with `idk repo close`",
+        `cannot forget ${marker.address.slice(0, 12)}, the newest snapshot of ${JSON.stringify(head.name)}: ` +
+          "close the name first, with `idk repo close`",
       );
     }
     chosen.set(payloadHash, marker);

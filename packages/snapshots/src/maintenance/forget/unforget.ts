@@ -69,7 +69,7 @@ export async function unforget(
       throw new StorageError(
         "usage",
         `${what} was forgotten more than half the grace period ago, so a prune may be deleting it: ` +
-          "make sure that none runs, and say so",
+          "make sure that none runs, and pass noPruneRuns (idk unforget --late)",
       );
     }
     chosen.set(payloadHash, marker);

@@ -125,7 +125,7 @@ export class ReadBackDiffers extends Error {
   readonly code = "EIO";
 
   constructor() {
-    super("what is read back from the disk is not what was written: check the disk");
+    super("the disk returns other bytes than were written to it; check the disk");
   }
 }
 

@@ -142,7 +142,7 @@ export function sealVerified(
   if (result === undefined || Buffer.compare(result, wanted) !== 0) {
     throw new StorageError(
       "unavailable",
-      "a pack did not open to what was sealed, so it was not stored: the memory or processor of " +
+      "a pack could not be opened after it was sealed, and was not stored: the memory or processor of " +
         "this host is faulty; test its memory, and back up again",
     );
   }

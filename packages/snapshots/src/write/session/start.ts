@@ -113,8 +113,8 @@ function requireNoRollback(
     throw new StorageError(
       "rollback",
       `the store does not list the head ${known.address.slice(0, 12)} of ${text}, nor a newer one, ` +
-        "which this machine has sent or seen. It may have lost or hidden what is newer; accept the " +
-        "rollback only if you know why: everything is stored anew then",
+        "which this machine has sent or seen. It may have lost or hidden newer snapshots; accept the " +
+        "rollback only if you know why: a backup then stores everything again",
     );
   }
 }

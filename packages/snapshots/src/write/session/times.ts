@@ -71,7 +71,7 @@ export function checkClock(own: number, store: number): void {
 export function tooLate(): StorageError {
   return new StorageError(
     "unavailable",
-    "the backup took longer than half the grace period of the repository, so what it builds on may " +
-      "be gone: back up again; what was stored stays, and is used again as far as that is safe",
+    "the backup took longer than half the grace period of the repository, so data that it refers " +
+      "to may have been pruned; back up again: stored data is reused as far as that is safe",
   );
 }

@@ -116,7 +116,7 @@ export function systemCode(error: unknown): string | undefined {
 export function noDirectory(directory: string, cause: unknown): StorageError {
   return new StorageError(
     "unavailable",
-    `the directory ${directory} does not exist; check the path, or store something to create it`,
+    `the folder ${directory} does not exist; check the path, or store something to create it`,
     { cause },
   );
 }

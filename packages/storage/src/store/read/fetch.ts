@@ -74,7 +74,7 @@ export async function downloadVerified<T>(
   }
   throw new StorageError(
     "address",
-    `the bytes stored as ${address} are not the ones that were put: they are damaged or replaced`,
+    `the blob ${address} is damaged or was replaced: its bytes do not match its address`,
   );
 }
 

@@ -77,7 +77,7 @@ export async function deleteTree(
   if (context.deduplicates() && !options.force) {
     throw usage(
       "this store deduplicates: other roots may share these chunks and would lose them. " +
-        "Delete the root alone, or force it if nothing else was written with the same secret",
+        "Delete only the root, or use force if nothing else was stored with the same secret",
     );
   }
   const { backend } = context;

@@ -35,7 +35,7 @@ afterEach(async () => {
 
 describe("a directory that does not exist", () => {
   test("is not an empty store, and reads do not create it", async () => {
-    const text = `the directory ${directory} does not exist`;
+    const text = `the folder ${directory} does not exist`;
     await rejects(backend.get(NAME, new Uint8Array(1)), "unavailable", text);
     await rejects(backend.head(NAME), "unavailable", text);
     await rejects(backend.delete(NAME), "unavailable", text);
