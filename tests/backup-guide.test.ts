@@ -91,7 +91,9 @@ describe("docs/backup.md", () => {
         const session = `${await untilColleague()}\n${await readSession(GUIDE, "sh revoke")}`;
         const { stdout, stderr, exitCode } = await runSession(folder, session);
         expect({ exitCode, stderr }).toMatchObject({ exitCode: 0 });
-        expect(stderr).toContain("delete its credentials: what it still stores does not count");
+        expect(stderr).toContain(
+          "delete its credentials: snapshots that it still stores are ignored",
+        );
         expect(stdout).toMatch(/\nstopped\none head does not count\ndeleted {2}0 bytes/u);
       }),
     120_000,

@@ -73,7 +73,7 @@ describe("get PATH --output-dir", () => {
     expect(readdirSync(path("partly"))).toEqual(["good"]);
     const missed = await idk(["get", "bad", "--output-dir", "missed"], { env });
     expect(missed.stderr).toContain("no content has the path bad");
-    expect(missed.stderr).toContain(`the bytes stored as ${bad} are not the ones`);
+    expect(missed.stderr).toContain(`the blob ${bad} is damaged or was replaced`);
     expect(missed.code).toBe(5);
   });
 

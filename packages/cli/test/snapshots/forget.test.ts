@@ -94,7 +94,7 @@ describe("idk repo close", () => {
     await backUp(user, "kept", 1);
     const [, newest] = await backUp(user, "gone", 2);
     const newestStays = await idk(["forget", "gone"]);
-    expectFailure(newestStays, 2, "until its owner closes the name, with `idk repo close`");
+    expectFailure(newestStays, 2, "close the name first, with `idk repo close`");
     expectFailure(await idk(["repo", "close", "gon"]), 3, "no snapshot has the name 'gon'");
 
     const closed = await ok(["repo", "close", "gone"]);
