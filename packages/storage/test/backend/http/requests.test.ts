@@ -32,6 +32,7 @@ describe("below one URL", () => {
 
   test.each([
     "https://me:hidden@files.example/",
+    "https://hidden@files.example/",
     "https://files.example/?hidden=1",
     "https://files.example/#hidden",
     "ftp://files.example/hidden",
@@ -112,6 +113,14 @@ describe("over a signer", () => {
         .put(NAME, BYTES)
         .catch(codeOf),
     ).toBe("unavailable");
+  });
+
+  test.each([409, 503])("takes no other response to a condition as stored: %d", async (status) => {
+    const text = "<Error><Code>ConditionalRequestConflict</Code></Error>";
+    using server = blobServer(() => new Response(text, { status }));
+    const request = { url: `${server.url}${NAME}`, headers: { "if-none-match": "*" } };
+    const failure = await rejects(http({ sign: () => request }).put(NAME, BYTES), "unavailable");
+    expect(failure.transient).toBe(true);
   });
 
   test("says which method the signer does not allow", async () => {
