@@ -24,7 +24,14 @@ function denied(explanation: string): ErrorMeaning {
 
 /** Converts an error response to a client that has URLs and headers, but no keys of the store. */
 export function refusal(response: ErrorResponse, request: ShownRequest): StorageError {
-  return responseError(response, request.action, meaningOf(response, request));
+  // Some servers quote the URL.
+  const shown = { ...response, message: withoutQueries(response.message) };
+  return responseError(shown, request.action, meaningOf(shown, request));
+}
+
+/** Text that may contain URLs, without their queries. */
+function withoutQueries(text: string): string {
+  return text.replaceAll(/\?[^\s?]*=\S*/gu, "?…");
 }
 
 function meaningOf(response: ErrorResponse, { method, host }: ShownRequest): ErrorMeaning {
@@ -103,7 +110,7 @@ export function signingError(error: unknown, action: string): StorageError {
   const transient =
     fetchError(error, action, "the server", cause)?.transient === true ||
     (inBrowser() && isTypeError(error));
-  const shown = text.replaceAll(/(https?:[^\s?]*)\?\S*/giu, "$1?…");
+  const shown = withoutQueries(text);
   return new StorageError("unavailable", `cannot ${action}: signing its URL failed: ${shown}`, {
     cause,
     transient,

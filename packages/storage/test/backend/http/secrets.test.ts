@@ -33,6 +33,17 @@ describe("a signature is not shown", () => {
     expect(shown).not.toContain("hidden");
   });
 
+  test("if the server quotes the URL", async () => {
+    using server = blobServer(({ url }) => {
+      const { pathname, search } = new URL(url);
+      const text = `<Code>No</Code><Message>Not ${pathname}${search} here</Message>`;
+      return new Response(text, { status: 400 });
+    });
+    const shown = await shownBy(signed(server.url));
+    expect(shown).toContain(`the store responded 400 No Not /blobs/${NAME}?… here`);
+    expect(shown).not.toContain("hidden");
+  });
+
   test("if a header is malformed", async () => {
     const headers = { "x-a": "hidden\nhidden" };
     const shown = await shownBy({ sign: () => ({ url: "http://127.0.0.1:1/", headers }) });
