@@ -3,6 +3,7 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   init: [
     "idk init                                      prompts for what it needs",
     "idk init --store s3://attic --no-passphrase   without prompts",
+    "idk init --store s3://attic -i me.key         an identity from another machine",
   ],
   config: ["idk config", "idk config --store work --json"],
   keygen: [

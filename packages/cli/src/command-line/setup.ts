@@ -9,11 +9,16 @@ export function addSetupCommands(program: CommanderCommand, actionOf: ActionOf):
     .description(
       "Create an identity, the folder or bucket of a store, and a configuration that names them, so " +
         "that `idk backup FOLDER` and `idk put FILE` work without flags. Asks for the location of the store and for a " +
-        "passphrase. Keeps what already exists; --store with a new --name adds a store.",
+        "passphrase. Keeps what already exists; --store with a new --name adds a store. On a second " +
+        "machine, pass a copy of your identity with -i, so that both can read the same content.",
+    )
+    .option(
+      "-i, --identity <file>",
+      "copy this identity instead of creating one: a file, or - for standard input; or use keychain:NAME",
     )
     .option(
       "-o, --output <file>",
-      "the identity file, created if there is none (default: ~/.local/share/idk/identity.key)",
+      "the identity file, created or copied if there is none (default: ~/.local/share/idk/identity.key)",
     )
     .option("--keychain <name>", "keep the identity in the system's keychain instead")
     .option("--name <name>", "the name of the store (default: main)")

@@ -5,7 +5,17 @@ import type { Command } from "../command.ts";
 import { type Config, isStoreName } from "../config/config.ts";
 import { configPath, loadConfig } from "../config/load-config.ts";
 import { redactedUrl } from "../config/redacted.ts";
-import { choice, field, newPath, optional, readSettings } from "../config/settings.ts";
+import {
+  checked,
+  choice,
+  type Field,
+  field,
+  newPath,
+  optional,
+  path,
+  readSettings,
+  type SettingsOf,
+} from "../config/settings.ts";
 import { existingSetup, reportSetup, type SetupReport } from "../config/setup-report.ts";
 import { storeUrl } from "../config/values.ts";
 import { storeAddition, writeNewConfig } from "../config/write-config.ts";
@@ -13,17 +23,27 @@ import { usage } from "../errors/failures.ts";
 import { createFolder, userFolders } from "../folders.ts";
 import type { Environment, Invocation } from "../invocation.ts";
 import { loadIdentities } from "../keys/identities.ts";
-import { checkKeychainName, type IdentitySource } from "../keys/identity-source.ts";
+import { checkKeychainName, identitySource, type IdentitySource } from "../keys/identity-source.ts";
 import {
   askNewPassphrase,
   addNewIdentityToKeychain,
+  copyIdentity,
   writeNewIdentity,
 } from "../keys/new-identity.ts";
 import type { Session } from "../session.ts";
 import { askStore, rejectKind } from "../stores/ask-store.ts";
 import { makeStore } from "../stores/make-store.ts";
 
+/** Where `-i` takes an existing identity from: a keychain, or a file to copy, `-` for standard input. */
+const existingIdentity: Field<IdentitySource> = field((text) => {
+  const source = identitySource(text);
+  if (source.kind === "keychain") checkKeychainName(source.name);
+  else if (text !== "-") checked(path, text);
+  return source;
+});
+
 const SHAPE = {
+  identity: optional(existingIdentity),
   output: optional(newPath),
   keychain: optional(field(checkKeychainName)),
   name: optional(field(checkName)),
@@ -35,25 +55,38 @@ const SHAPE = {
  * was interrupted.
  */
 export const init: Command = async ({ options, env }, session) => {
-  const { output, keychain, name = "main", passphrase } = readSettings(SHAPE, options);
+  const settings = readSettings(SHAPE, options, { identity: "-i" });
+  const { identity: existing, output, keychain, name = "main", passphrase } = settings;
   if (output !== undefined && keychain !== undefined) {
     throw usage("-o and --keychain exclude each other");
   }
+  if (existing !== undefined) checkAlone(existing, settings);
   const file = configPath(options["config"], env).path;
   if (existsSync(file)) {
     const config = await loadConfig(file, env);
+    if (config !== undefined && existing !== undefined) {
+      throw usage(
+        `${file} exists already, and -i is for a new configuration: to use another identity, change \`identity\` in it`,
+      );
+    }
     if (config !== undefined) return await extend(config, { options, env, name }, session);
   }
   const url = await chooseStore(options["store"], env, session);
   const location = locationOf(url, env);
+  const inKeychain = keychain ?? (existing?.kind === "keychain" ? existing.name : undefined);
   const source: IdentitySource =
-    keychain === undefined
+    inKeychain === undefined
       ? { kind: "file", path: resolve(output ?? join(userFolders(env).data, "identity.key")) }
-      : { kind: "keychain", name: keychain };
+      : { kind: "keychain", name: inKeychain };
   const given = env["IDK_PASSPHRASE"] || undefined;
-  const identity = await loadOrCreateIdentity(source, given, passphrase === false, session);
+  const identity =
+    existing === undefined
+      ? await loadOrCreateIdentity(source, given, passphrase === false, session)
+      : existing.kind === "file" && source.kind === "file"
+        ? await copyIdentity(existing.path, source.path, given, session)
+        : await loadIdentity(source, given, session);
   const made = await makeStore(location, session);
-  const text = source.kind === "file" ? source.path : `keychain:${keychain ?? ""}`;
+  const text = source.kind === "file" ? source.path : `keychain:${inKeychain ?? ""}`;
   await writeNewConfig(file, {
     identity: text,
     recipient: identity.recipient,
@@ -61,13 +94,30 @@ export const init: Command = async ({ options, env }, session) => {
   });
   const report: SetupReport = {
     config: { path: file, state: "made" },
-    identities: [{ name: text, state: identity.made ? "made" : "there" }],
+    identities: [{ name: text, state: identity.state }],
+    copied: identity.state === "copied" && existing?.kind === "file" ? existing.path : undefined,
     store: { name, url: redactedUrl(url), ...made },
     recipient: identity.recipient,
-    protected: identity.made && keychain === undefined && passphrase !== false,
+    protected: identity.state === "made" && keychain === undefined && passphrase !== false,
   };
   return reportSetup(report, session);
 };
+
+/** Rejects options that are for a new identity. */
+function checkAlone(
+  existing: IdentitySource,
+  { output, keychain, passphrase }: SettingsOf<typeof SHAPE>,
+): void {
+  if (keychain !== undefined) throw usage("-i and --keychain exclude each other");
+  if (passphrase === false) {
+    throw usage(
+      "--no-passphrase is for a new identity: `idk keygen --change --no-passphrase` removes a passphrase",
+    );
+  }
+  if (existing.kind === "keychain" && output !== undefined) {
+    throw usage("-o is for a file, and an identity in the keychain stays there");
+  }
+}
 
 /** Changes nothing, except that a new store named on the command line is added. */
 async function extend(
@@ -109,27 +159,40 @@ function locationOf(url: string, env: Environment): ReturnType<typeof parseStore
   }
 }
 
+interface FoundIdentity {
+  readonly recipient: string;
+  readonly state: "made" | "there" | "copied";
+}
+
 /** Loads the existing identity, or creates one. */
 async function loadOrCreateIdentity(
   source: IdentitySource,
   passphrase: string | undefined,
   unprotected: boolean,
   session: Session,
-): Promise<{ readonly recipient: string; readonly made: boolean }> {
+): Promise<FoundIdentity> {
   if (source.kind === "keychain") {
     const { hasInKeychain } = await import("../keys/keychain.ts");
     if (!(await hasInKeychain(source.name))) {
-      return { recipient: await addNewIdentityToKeychain(source.name), made: true };
+      return { recipient: await addNewIdentityToKeychain(source.name), state: "made" };
     }
   } else if (source.kind === "file" && !existsSync(source.path)) {
     await createFolder(dirname(source.path));
     const ask = async () => passphrase ?? (await askNewPassphrase(session, "pass --no-passphrase"));
     const recipient = await writeNewIdentity(source.path, unprotected ? undefined : ask);
-    return { recipient, made: true };
+    return { recipient, state: "made" };
   }
+  return loadIdentity(source, passphrase, session);
+}
+
+async function loadIdentity(
+  source: IdentitySource,
+  passphrase: string | undefined,
+  session: Session,
+): Promise<FoundIdentity> {
   const [identity] = await loadIdentities({ identity: [source], passphrase }, session);
   if (identity === undefined) throw usage("the identity is empty");
-  return { recipient: identity.recipient, made: false };
+  return { recipient: identity.recipient, state: "there" };
 }
 
 function checkName(name: string): string {

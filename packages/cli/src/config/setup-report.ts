@@ -5,10 +5,11 @@ import type { Config } from "./config.ts";
 import { identityLabel, redactedUrl } from "./redacted.ts";
 
 /** `named`: neither created nor checked by init. `added to`: a configuration with a new store. */
-export type State = "made" | "there" | "missing" | "named" | "added to";
+export type State = "made" | "copied" | "there" | "missing" | "named" | "added to";
 
 const LABELS: Readonly<Record<State, string>> = {
   made: "created",
+  copied: "copied",
   there: "exists",
   missing: "missing",
   named: "unchecked",
@@ -31,6 +32,8 @@ export interface SetupReport {
     | undefined;
   /** Undefined if the configuration existed already. */
   readonly recipient: string | undefined;
+  /** What the identity file was copied from; `-` for standard input. */
+  readonly copied?: string | undefined;
   /** Whether a passphrase was set. */
   readonly protected: boolean;
 }
@@ -69,6 +72,9 @@ function* notesOn(report: SetupReport): Generator<string> {
         : "where no one else can read it";
       yield `back up ${name}, ${what}: without it, no one can read what you store, not even you`;
     }
+  }
+  if (report.copied !== undefined && report.copied !== "-") {
+    yield `${report.copied} was copied: delete it if it was there only for that`;
   }
   if (store?.state === "missing") {
     yield `warning: the folder of the store is missing: \`idk store init\` creates an empty one`;

@@ -26,17 +26,29 @@ export async function loadIdentities(
   for (const source of sources) {
     const bytes = await read(source, session);
     const name = describeSource(source);
-    try {
-      identities.push(
-        ...(await readIdentityFile(bytes, passphrase ?? (() => promptPassphrase(name, session)))),
-      );
-    } catch (error) {
-      // Keep the code, and name the source in the message.
-      if (!(error instanceof StorageError)) throw error;
-      throw new Failure(error.code, `${name}: ${error.message}`, error);
-    }
+    identities.push(...(await openIdentities(bytes, name, passphrase, session)));
   }
   return identities;
+}
+
+/**
+ * Opens the content of an identity file. Prompts for the passphrase if it needs one that is not given.
+ *
+ * @param name where it comes from, for messages
+ */
+export async function openIdentities(
+  bytes: Uint8Array,
+  name: string,
+  passphrase: string | undefined,
+  session: Session,
+): Promise<Identity[]> {
+  try {
+    return await readIdentityFile(bytes, passphrase ?? (() => promptPassphrase(name, session)));
+  } catch (error) {
+    // Keep the code, and name the source in the message.
+    if (!(error instanceof StorageError)) throw error;
+    throw new Failure(error.code, `${name}: ${error.message}`, error);
+  }
 }
 
 /**

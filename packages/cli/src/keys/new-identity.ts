@@ -5,9 +5,15 @@ import {
   protectIdentity,
   type Recipient,
 } from "@idk/storage";
+import { existsSync } from "node:fs";
 import { open, rm } from "node:fs/promises";
+import { dirname } from "node:path";
 import { Failure, reasonOf, systemCodeOf, usage } from "../errors/failures.ts";
+import { createFolder } from "../folders.ts";
+import { openInput } from "../input/input.ts";
 import type { Session } from "../session.ts";
+import { openIdentities } from "./identities.ts";
+import { readSecretFile } from "./key-files.ts";
 import { openTerminal } from "./terminal.ts";
 
 /**
@@ -35,6 +41,54 @@ export async function writeNewIdentity(
 /** The content of an identity file without a passphrase. Secret. */
 export function identityText(identity: Identity): Uint8Array {
   return Buffer.from(`# recipient: ${identity.recipient}\n${formatIdentity(identity)}\n`);
+}
+
+/**
+ * Copies an identity file, as it is, to a new file that only its owner can read. A file that is there
+ * already stays, and has to be the same.
+ *
+ * @param from `-` for standard input
+ * @returns the recipient of its first identity
+ */
+export async function copyIdentity(
+  from: string,
+  path: string,
+  passphrase: string | undefined,
+  session: Session,
+): Promise<{ readonly recipient: Recipient; readonly state: "copied" | "there" }> {
+  const name = from === "-" ? "identity on standard input" : `identity file ${from}`;
+  const bytes =
+    from === "-"
+      ? await readStandardInput(name)
+      : await readSecretFile(from, "identity file", session);
+  const [identity] = await openIdentities(bytes, name, passphrase, session);
+  if (identity === undefined) throw usage(`the ${name} is empty`);
+  const { recipient } = identity;
+  if (existsSync(path)) {
+    const there = await readSecretFile(path, "identity file", session);
+    if (Buffer.compare(there, bytes) === 0) return { recipient, state: "there" };
+    throw usage(
+      `${path} already exists and is not the ${name}: name another file with -o, or omit -i to use it`,
+    );
+  }
+  await createFolder(dirname(path));
+  await writeNewKey(path, "identities", async () => bytes);
+  return { recipient, state: "copied" };
+}
+
+/** Identity files are short. */
+const INPUT_MAX = 2 ** 20;
+
+async function readStandardInput(name: string): Promise<Uint8Array> {
+  const { content } = await openInput("-");
+  const pieces: Uint8Array[] = [];
+  let length = 0;
+  for await (const piece of content) {
+    length += piece.length;
+    if (length > INPUT_MAX) throw usage(`the ${name} is too long`);
+    pieces.push(piece.slice());
+  }
+  return Buffer.concat(pieces);
 }
 
 /** Creates an identity in the keychain. */

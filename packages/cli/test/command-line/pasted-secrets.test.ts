@@ -22,6 +22,8 @@ const SECRETS: Readonly<Record<string, string>> = {
   "a line of PEM": "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj",
   "a quoted assignment": 'export AWS_SECRET_ACCESS_KEY="wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"',
   "a URL with a password": "https://alice:Hunter2-Sesame-99@example.com/x",
+  "a protected identity in armor":
+    "-----BEGIN IDK PROTECTED IDENTITY-----\nSURLSwEOAAECAwQFBgcICQoLDA0ODwaL8n+T0KhroWigrdch11Orkt7BHDiCwbl8\n",
   "a file in PEM":
     "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj\n",
 };
@@ -66,6 +68,7 @@ const PLACES: readonly (readonly [args: (secret: string) => string[], variable?:
   [(secret) => ["share", address, "-r", secret]],
   [(secret) => ["get", address, "-o", secret]],
   [(secret) => ["keygen", "-o", secret]],
+  [(secret) => ["init", "-i", secret]],
   [() => ["put", "-"], "IDK_STORE"],
   [() => ["put", "-"], "IDK_RECIPIENTS"],
   [() => ["get", address], "IDK_IDENTITY"],

@@ -249,6 +249,129 @@ created  configuration ${config}
   });
 });
 
+describe("idk init -i", () => {
+  /** A new home with an identity file of another machine in it. */
+  async function secondMachine(passphrase?: string) {
+    const user = newHome();
+    const stick = join(user.home, "stick.key");
+    const made =
+      passphrase === undefined
+        ? (await user.idk(["keygen", "-o", stick])).stdout.trim()
+        : await writeProtected(stick, passphrase);
+    return { ...user, stick, recipient: made };
+  }
+
+  test("copies an identity, which reads what the first machine stored", async () => {
+    const first = newHome();
+    expect((await first.idk(["init", "--no-passphrase", "--store", "attic"])).code).toBe(0);
+    writeFileSync(join(first.home, "report.txt"), "the report");
+    const address = (await first.idk(["put", "report.txt"])).stdout.trim();
+
+    const { home, config, identity, idk } = newHome();
+    writeFileSync(join(home, "stick.key"), readFileSync(first.identity), { mode: 0o644 });
+    const args = ["init", "-i", "stick.key", "--store", join(first.home, "attic")];
+    const { code, stdout, stderr } = await idk(args);
+    expect(code).toBe(0);
+    expect(stdout).toStartWith(
+      `copied   identity ${identity}\nexists   store main: ${first.home}/attic\ncreated  configuration`,
+    );
+    expect(stderr).toContain("other users of this machine can read the identity file stick.key");
+    expect(stderr).toContain(
+      "idk: stick.key was copied: delete it if it was there only for that\n",
+    );
+    expect(stderr).not.toContain("back up");
+    expect(readFileSync(identity)).toEqual(readFileSync(first.identity));
+    expect(modeOf(identity)).toBe(0o600);
+    expect(readFileSync(config, "utf8")).toContain(`identity = "${identity}"`);
+    rmSync(join(home, "stick.key"));
+    expect((await idk(["get", address])).stdout).toBe("the report");
+  });
+
+  test("takes the identity from standard input, and keeps it protected", async () => {
+    const { home, identity, recipient, stick, idk } = await secondMachine(PASSPHRASE);
+    const args = ["init", "-i", "-", "--store", "s", "--json"];
+    const stdin = readFileSync(stick);
+    const run = (passphrase: string) =>
+      runIdk(args, {
+        cwd: home,
+        env: { HOME: home, BUN_RUNTIME_TRANSPILER_CACHE_PATH: "0", IDK_PASSPHRASE: passphrase },
+        stdin,
+      });
+    expect((await run("a guess")).code).toBe(4);
+    expect(existsSync(identity)).toBe(false);
+    const result = await run(PASSPHRASE);
+    expect(JSON.parse(result.stdout)).toMatchObject({
+      identities: [{ name: identity, state: "copied" }],
+      recipient,
+    });
+    expect(readFileSync(identity)).toEqual(stdin);
+    expect(result.stderr).not.toContain("was copied");
+    expect((await idk(["recipient"], { IDK_PASSPHRASE: PASSPHRASE })).stdout).toBe(
+      `${recipient}\n`,
+    );
+  });
+
+  test("prompts for the passphrase, and checks it", async () => {
+    const { home, identity, stick, config } = await secondMachine(PASSPHRASE);
+    const init = ["init", "-i", "stick.key", "--store", "s"];
+    const wrong = await type(home, ["wrong\r"], ...init);
+    expect(wrong.screen).toContain("identity file stick.key: the passphrase does not open");
+    expect([wrong.code, existsSync(identity), existsSync(config)]).toEqual([4, false, false]);
+    const right = await type(home, [`${PASSPHRASE}\r`], ...init);
+    expect(right.screen).toStartWith("Passphrase for stick.key: \ncopied   identity ");
+    expect([right.code, readFileSync(identity)]).toEqual([0, readFileSync(stick)]);
+  });
+
+  test("overwrites nothing, and completes an interrupted setup", async () => {
+    const { home, config, identity, stick, idk } = await secondMachine();
+    mkdirSync(join(identity, ".."), { recursive: true });
+    writeFileSync(identity, "another identity", { mode: 0o600 });
+    const init = ["init", "-i", "stick.key", "--store", "s"];
+    expectFailure(
+      await idk(init),
+      2,
+      `${identity} already exists and is not the identity file stick.key: name another file with -o`,
+    );
+    expect([readFileSync(identity, "utf8"), existsSync(config)]).toEqual([
+      "another identity",
+      false,
+    ]);
+
+    writeFileSync(identity, readFileSync(stick));
+    expect((await idk(init)).stdout).toStartWith(`exists   identity ${identity}\n`);
+    const before = readFileSync(config, "utf8");
+    expectFailure(
+      await idk(init),
+      2,
+      `${config} exists already, and -i is for a new configuration`,
+    );
+    expect(readFileSync(config, "utf8")).toBe(before);
+
+    const other = [...init, "-o", "keys/me", "--config", "other.toml"];
+    expect((await idk(other)).stdout).toStartWith(`copied   identity ${home}/keys/me\n`);
+    expect(modeOf(join(home, "keys/me"))).toBe(0o600);
+    const inPlace = ["init", "-i", stick, "-o", "stick.key", "--store", "s", "--config", "3.toml"];
+    expect((await idk(inPlace)).stdout).toStartWith(`exists   identity ${stick}\n`);
+  });
+
+  test.each<[args: string[], code: number, message: string]>([
+    [["-i", "missing.key"], 2, "cannot read the identity file missing.key: no such file"],
+    [["-i", "note.txt"], 2, "identity file note.txt: line 1: this is not an identity"],
+    [["-i", "-"], 2, "identity on standard input: the file holds no identity"],
+    [["-i", ""], 2, "-i takes a file, got an empty string"],
+    [["-i", `IDK-SECRET-KEY-1${"Q".repeat(58)}`], 2, "-i takes a file, not the identity itself"],
+    [["-i", "keychain:a:b"], 2, "-i takes a keychain name"],
+    [["-i", "stick.key", "--keychain", "me"], 2, "-i and --keychain exclude each other"],
+    [["-i", "stick.key", "--no-passphrase"], 2, "--no-passphrase is for a new identity"],
+    [["-i", "keychain:me", "-o", "me.key"], 2, "an identity in the keychain stays there"],
+  ])("init %p creates nothing", async (args, code, message) => {
+    const { home, config, identity, idk } = await secondMachine();
+    writeFileSync(join(home, "note.txt"), "hello\n", { mode: 0o600 });
+    expectFailure(await idk(["init", "--store", "s", ...args]), code, message);
+    expect([config, identity, join(home, "s")].map(existsSync)).toEqual([false, false, false]);
+  });
+});
+
 await describeMinio("idk init, with MinIO", (minio) => {
   const { env } = minio;
 

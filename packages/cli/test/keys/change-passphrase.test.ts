@@ -68,8 +68,10 @@ describe("keygen --armor", () => {
       2,
       "identity in IDK_IDENTITY_KEY: line 1 must be -----BEGIN IDK PROTECTED",
     );
+    const inPlaceOfAFile = await idk(["recipient"], { env: { IDK_IDENTITY: textOf("text.key") } });
+    expectFailure(inPlaceOfAFile, 2, "use the variable IDK_IDENTITY_KEY");
     for (const result of [
-      await idk(["recipient"], { env: { IDK_IDENTITY: textOf("text.key") } }),
+      inPlaceOfAFile,
       await idk(["recipient", `-i${lines.join(" ")}`]),
       await idk(["put", textOf("text.key")]),
     ]) {

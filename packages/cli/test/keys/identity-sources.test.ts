@@ -59,8 +59,12 @@ describe("an identity from a command", () => {
     recipientsOf({ IDK_IDENTITY_COMMAND: command, ...env });
 
   test("is its output; its standard error is shown, and it gets no secrets", async () => {
-    write("say.sh", 'echo unlocking >&2\ncat second.key\necho "${IDK_PASSPHRASE-none}" >&2\n');
-    const { code, stdout, stderr } = await from("sh 'say.sh'", { IDK_PASSPHRASE: PASSPHRASE });
+    write(
+      "say.sh",
+      'echo unlocking >&2\ncat second.key\necho "${IDK_PASSPHRASE-${IDK_NEW_PASSPHRASE-none}}" >&2\n',
+    );
+    const env = { IDK_PASSPHRASE: PASSPHRASE, IDK_NEW_PASSPHRASE: PASSPHRASE };
+    const { code, stdout, stderr } = await from("sh 'say.sh'", env);
     expect([code, stdout, stderr]).toEqual([0, `${second}\n`, "unlocking\nnone\n"]);
   });
 
@@ -172,6 +176,19 @@ describe("an identity in the keychain, simulated by a file", () => {
     const got = await run(["get", put.stdout.trim(), "-o", "desk-copy", "--config", "1.toml"], env);
     expect(got.code).toBe(0);
     expect(readFileSync(path("desk-copy"))).toEqual(readFileSync(path("me.key")));
+  });
+
+  test("idk init -i uses it, and creates none", async () => {
+    const env = { HOME: `${folder}/home2` };
+    const made = await run(["keygen", "--keychain", "shelf"]);
+    const init = (name: string) =>
+      run(["init", "-i", `keychain:${name}`, "--store", "shelf-blobs", "--config", "4.toml"], env);
+    expectFailure(await init("shelv"), 2, "has no identity named shelv");
+    expect(readFileSync(path("keychain.json"), "utf8")).not.toContain("shelv");
+    const { stdout } = await init("shelf");
+    expect(stdout).toStartWith("exists   identity keychain:shelf\n");
+    expect(stdout).toContain(`recipient ${made.stdout}`);
+    expect(readFileSync(path("4.toml"), "utf8")).toContain('identity = "keychain:shelf"');
   });
 
   test.each<[args: string[], env: Record<string, string>, message: string]>([
