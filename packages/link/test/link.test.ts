@@ -1,12 +1,12 @@
 import { describe, expect, setSystemTime, test } from "bun:test";
 import { loadNaCl } from "@idk/storage";
-import { concat, kdf, sealChild } from "@idk/storage/blobs";
+import { type CborItem, concat, encodeCborT, kdf, sealChild, sealRoot } from "@idk/storage/blobs";
 import { memory } from "@idk/storage/memory";
 import { filesystem } from "@idk/storage/filesystem";
 import { LinkError } from "../src/errors.ts";
 import type { Fetch } from "../src/fetch-backend.ts";
 import { formatFragment, LINK_MAX, parseFragment } from "../src/fragment.ts";
-import { openList, sealList } from "../src/list.ts";
+import { identityOf, openList, sealList } from "../src/list.ts";
 import { openLink } from "../src/open.ts";
 import { content, fakeServer, type FakeServer, fragmentOf } from "./fixtures.ts";
 
@@ -145,11 +145,14 @@ describe("a link that does not open", () => {
     const server = await fakeServer();
     const { link } = await linkToTree(server);
     const { secret } = parseFragment(fragmentOf(link));
-    const other = sealList(await loadNaCl(), secret, {
-      root: new Uint8Array(100),
-      signatures: new Map(),
-    });
+    const naCl = await loadNaCl();
+    const { recipient } = identityOf(secret);
+    const { blob: root } = sealRoot(naCl, { content: content(10), recipients: [recipient] });
+    const other = sealList(naCl, secret, { root, signatures: new Map() });
+    // It opens by itself.
+    const forged = { ...parseFragment(fragmentOf(link)), address: other.address };
     server.respond = () => new Response(other.blob as Uint8Array<ArrayBuffer>);
+    expect((await openLink(formatFragment(forged), { fetch: server.fetch })).size).toBe(10);
     expect((await failure(openLink(fragmentOf(link), { fetch: server.fetch }))).code).toBe(
       "damaged",
     );
@@ -260,8 +263,13 @@ describe("a list", () => {
     sealChild(await loadNaCl(), { kind: "leaf", contentKey, plaintext, blob });
     return blob;
   };
-  const map = (root: number[], entries: number[]): Uint8Array =>
-    Uint8Array.from([0xa2, 0x61, 0x72, 0x58, root.length, ...root, 0x61, 0x73, ...entries]);
+  const map = (entries: number[], root: CborItem = Uint8Array.of(1)): Uint8Array =>
+    encodeCborT(
+      new Map([
+        ["r", root],
+        ["s", Uint8Array.from(entries)],
+      ]),
+    );
   const entry = (first: number): number[] => [first, ...Array.from({ length: 63 }, () => 1)];
 
   test("has the root and the signatures", async () => {
@@ -277,16 +285,32 @@ describe("a list", () => {
     expect(Object.fromEntries(list.signatures)).toEqual(Object.fromEntries(signatures));
   });
 
+  test("may be empty", async () => {
+    const list = openList(await loadNaCl(), secret, await sealed(map([])));
+    expect([list.root, list.signatures.size]).toEqual([Uint8Array.of(1), 0]);
+  });
+
   test.each([
     ["not CBOR", Uint8Array.of(0xff)],
     ["not a map", Uint8Array.of(0x01)],
     ["an empty map", Uint8Array.of(0xa0)],
-    ["a root that is text", Uint8Array.from([0xa2, 0x61, 0x72, 0x60, 0x61, 0x73, 0x40])],
-    ["a part of an entry", map([1], [0x58, 63, ...entry(1).slice(1)])],
-    ["entries out of order", map([1], [0x58, 128, ...entry(2), ...entry(1)])],
-    ["an entry twice", map([1], [0x58, 128, ...entry(1), ...entry(1)])],
-    ["bytes after it", concat(map([1], [0x40]), Uint8Array.of(0))],
-    ["a length that lies", map([1], [0x5a, 0xff, 0xff, 0xff, 0xff])],
+    [
+      "another key",
+      encodeCborT(
+        new Map([
+          ["r", Uint8Array.of(1)],
+          ["t", Uint8Array.of()],
+        ]),
+      ),
+    ],
+    ["a third key", concat(Uint8Array.of(0xa3), map([]).subarray(1), Uint8Array.of(0x61, 0x74, 0))],
+    ["a root that is text", map([], "root")],
+    ["a root that is too long", map([], new Uint8Array(2 ** 21 + 65_558))],
+    ["a part of an entry", map(entry(1).slice(1))],
+    ["entries out of order", map([...entry(2), ...entry(1)])],
+    ["an entry twice", map([...entry(1), ...entry(1)])],
+    ["bytes after it", concat(map([]), Uint8Array.of(0))],
+    ["a length that lies", Uint8Array.from([0xa2, 0x61, 0x72, 0x5a, 0xff, 0xff, 0xff, 0xff])],
   ])("is refused with %s", async (_, plaintext) => {
     const naCl = await loadNaCl();
     const blob = await sealed(plaintext);
