@@ -7,7 +7,7 @@ export type RecipientSource =
 const RECIPIENT =
   /^(?:idk1|age1[02-9ac-hj-np-z]{20}|(?:ssh-(?:ed25519|rsa|dss)|ecdsa-sha2-\S+|sk-(?:ssh|ecdsa)-\S+)(?:\s|$)|-----BEGIN |github:|https:\/\/)/u;
 
-/** An item of a list of recipients and files of them: what is no recipient, not even of another tool, is a file. */
+/** An item of a list of recipients and of files of them: a file, unless it begins like a recipient. */
 export function recipientSource(
   item: string,
   pathOf: (item: string) => string = (path) => path,

@@ -179,7 +179,7 @@ describe("a passphrase at the terminal", () => {
     const get = ["get", "--store", "blobs", "-i", "me.key"];
     expect(await type([], ...get, text)).toEqual({ screen: "just text\n", code: 0 });
     const refused = await type([], ...get, binary);
-    expect(refused.screen).toStartWith("idk: this is binary");
+    expect(refused.screen).toStartWith("idk: the content is binary");
     expect(refused.code).toBe(2);
     expect(await type([], ...get, binary, "-o", "-")).toEqual({
       screen: "\u001b[31mred\n",

@@ -128,7 +128,7 @@ describe("forget", () => {
     const [newest, second] = await snapshotsOf(repository, "home");
     const refused = await failure(forget(repository, { snapshots: [newest!], recipients }));
     expect(refused.code).toBe("usage");
-    expect(refused.message).toContain("is the newest snapshot");
+    expect(refused.message).toContain(", the newest snapshot of");
     await forget(repository, { snapshots: [second!], recipients });
     expect(await left(repository)).toEqual(["home 0", "home 2"]);
     await changeSettings(repository, recipients, (settings, now) => close(settings, "home", now));
@@ -160,7 +160,7 @@ describe("forget", () => {
     );
     const [newest] = await snapshotsOf(repository, "home");
     const refused = await failure(forget(repository, { snapshots: [newest!], recipients }));
-    expect(refused.message).toContain("is the newest snapshot");
+    expect(refused.message).toContain(", the newest snapshot of");
   });
 
   test("forgets all heads that do not count, each once", async () => {
