@@ -6,6 +6,7 @@ const STYLES = {
   good: "green",
   unclear: "yellow",
   bad: ["red", "bold"],
+  absent: "dim",
   bold: "bold",
   dim: "dim",
 } as const;

@@ -1,7 +1,7 @@
 /** The tables of a report as texts, independent of how they are drawn. */
 import { mean } from "../statistics/describe.ts";
-import { TONES, type Tone } from "./outcome.ts";
-import type { Counter, Measurement, Pair, SuiteResult, Target } from "./report.ts";
+import { type ShownTarget, TONES, type Tone, targetsOf } from "./outcome.ts";
+import type { Counter, Measurement, SuiteResult } from "./report.ts";
 import {
   formatBound,
   formatBytes,
@@ -64,7 +64,7 @@ export function partsOf(
   brief: boolean = false,
 ): { readonly grids: readonly Grid[]; readonly sentences: readonly string[] } {
   const { pairs, counters, notes } = suite;
-  const grids = [...measurementGrids(suite, brief), pairGrid(pairs), counterGrid(counters)];
+  const grids = [...measurementGrids(suite, brief), pairGrid(suite, brief), counterGrid(counters)];
   return {
     grids: grids.filter(({ rows }) => rows.length > 0),
     sentences: [...pairs.map(({ name, verdict }) => `${name}: ${verdict}`), ...notes],
@@ -118,27 +118,49 @@ export function rateOf({ bytesPerOperation, distribution }: Measurement): number
 }
 
 /** The differences between base and head. Verdicts are sentences and follow the tables. */
-function pairGrid(pairs: readonly Pair[]): Grid {
+function pairGrid({ pairs, measurements }: SuiteResult, brief: boolean): Grid {
+  const means = new Map(
+    brief ? [] : measurements.map(({ name, distribution }) => [name, distribution.mean]),
+  );
+  const meanOf = (name: string) => optional(means.get(name), formatTime);
   return grid(pairs, [
     ["pair", ({ name }) => name],
     ["pairs", ({ deltas }) => String(deltas.length)],
+    ["base", ({ base }) => meanOf(base)],
+    ["head", ({ head }) => meanOf(head)],
     ["mean difference", ({ meanDelta }) => formatDelta(meanDelta)],
     ["interval", ({ interval: { low, high } }) => `${formatDelta(low)} to ${formatDelta(high)}`],
     ["overhead", ({ overhead }) => formatChange(overhead)],
   ]);
 }
 
-export function targetGrid(targets: readonly (Target & { readonly suite?: string })[]): Grid {
-  const drawn = grid(targets, [
+/** A row of a table of targets. */
+type Outcome = ShownTarget | Skipped;
+type Skipped = { readonly name: string; readonly verdict: "skipped"; readonly suite: string };
+
+/** The targets of all suites, and after them a row for each suite that was skipped. */
+export function outcomeGrid(suites: readonly SuiteResult[]): Grid {
+  const skipped = suites.flatMap(({ suite, status, reason = "" }): Skipped[] =>
+    status === "skipped" ? [{ name: `not measured: ${reason}`, verdict: status, suite }] : [],
+  );
+  return targetGrid([...targetsOf(suites), ...skipped]);
+}
+
+export function targetGrid(outcomes: readonly Outcome[]): Grid {
+  const of = (show: (target: ShownTarget) => string | undefined) => (one: Outcome) =>
+    one.verdict === "skipped" ? undefined : show(one);
+  const drawn = grid(outcomes, [
     ["target", ({ name }) => name],
     ["verdict", ({ verdict }) => verdict, "left"],
-    ["value", formatValue],
-    ["interval", formatInterval, "left"],
-    ["bound", formatBound, "left"],
-    ["goal", ({ goal, unit }) => optional(goal, (value) => formatQuantity(value, unit))],
+    ["base", of(({ base }) => base)],
+    ["head", of(({ head }) => head)],
+    ["value", of(formatValue)],
+    ["interval", of(formatInterval), "left"],
+    ["bound", of(formatBound), "left"],
+    ["goal", of(({ goal, unit }) => optional(goal, (value) => formatQuantity(value, unit)))],
     ["suite", ({ suite }) => suite, "left"],
   ]);
-  return { ...drawn, tones: targets.map(({ verdict }) => TONES[verdict]) };
+  return { ...drawn, tones: outcomes.map(({ verdict }) => TONES[verdict]) };
 }
 
 /** Counters named "put 1 MiB: PUT requests": a row for what is before the colon, a column for the rest. */

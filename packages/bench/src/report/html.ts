@@ -4,7 +4,7 @@
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { type Grid, markedRows, partsOf, rateOf, targetGrid } from "./grid.ts";
+import { type Grid, markedRows, outcomeGrid, partsOf, rateOf } from "./grid.ts";
 import { memoryChart, ratesCharts } from "./html/chart.ts";
 import { type Html, type Part, html, trusted } from "./html/html.ts";
 import {
@@ -16,7 +16,6 @@ import {
   describeRun,
   describeStatus,
   subjectOf,
-  targetsOf,
 } from "./outcome.ts";
 import type { Report, SuiteResult } from "./report.ts";
 import { formatRate } from "./units.ts";
@@ -24,13 +23,13 @@ import { formatRate } from "./units.ts";
 /** Nothing is loaded and no script runs, whatever text a report contains. */
 const POLICY = "default-src 'none'; style-src 'unsafe-inline'";
 
-const MARKS: Readonly<Record<Tone, string>> = { good: "✓", unclear: "?", bad: "✗" };
+const MARKS: Readonly<Record<Tone, string>> = { good: "✓", unclear: "?", bad: "✗", absent: "–" };
 
 export function renderHtml(report: Report, problems: readonly Problem[]): string {
   const { suites } = report;
   const { headline, tone } = conclude(report, problems);
   const about = describeRun(report);
-  const targets = targetsOf(suites);
+  const outcome = outcomeGrid(suites);
   const css = readFileSync(join(import.meta.dirname, "html/page.css"), "utf8");
   const listed = problems.map((problem) => {
     const at = suites.findIndex(({ suite }) => suite === problem.suite);
@@ -52,26 +51,33 @@ export function renderHtml(report: Report, problems: readonly Problem[]): string
       <body>
         <main>
           <h1 class="${tone}">${headline}</h1>
+          ${fastest(suites)}
           <p class="muted">${about.map((line) => html`${line}<br />`)}</p>
-          <p class="rates">${fastest(suites)}</p>
           ${list(listed, "problems")}
-          ${targets.length > 0 && table(targetGrid(targets), "targets of all suites")}
+          ${outcome.rows.length > 0 && table(outcome, "targets of all suites")}
           ${suites.map(section)}
         </main>
       </body>
     </html> `.markup;
 }
 
-function fastest(suites: readonly SuiteResult[]): string {
-  const rates = suites.flatMap(({ measurements }) =>
-    measurements.map((one) => ({ ...one, rate: rateOf(one) ?? 0 })),
+/** Series of puts and gets of the library, without bare requests and those straight to a store. */
+const DIRECTIONS = { put: /^(?:put|up)\b(?!.*direct)/u, get: /^(?:get|down)\b(?!.*direct)/u };
+
+/** The highest rates of puts and gets, with what was measured. */
+function fastest(suites: readonly SuiteResult[]): Html[] {
+  const rates = suites.flatMap(({ suite, measurements }) =>
+    measurements.map((one) => ({ ...one, suite, rate: rateOf(one) ?? 0 })),
   );
-  const facts = ["put", "get"].flatMap((name) => {
-    const own = rates.filter(({ series, rate }) => series === name && rate > 0);
+  return Object.entries(DIRECTIONS).flatMap(([direction, pattern]) => {
+    const own = rates.filter(({ series, rate }) => pattern.test(series) && rate > 0);
     const [best] = own.toSorted((a, b) => b.rate - a.rate);
-    return best === undefined ? [] : [`${best.name}: ${formatRate(best.rate)}`];
+    if (best === undefined) return [];
+    return html`<p class="rate">
+      <b>${direction} ${formatRate(best.rate)}</b>
+      <span class="muted">${best.name}, ${best.suite}</span>
+    </p>`;
   });
-  return facts.join(" · ");
 }
 
 function section(result: SuiteResult, i: number): Html {
@@ -101,7 +107,9 @@ function table(grid: Grid, label: string): Html {
   const cell = (text: string, column: number, tone: Tone | undefined): Html =>
     column === 0
       ? html`<th scope="row">${text}</th>`
-      : html`<td class="${align[column]} ${column === 1 && tone}">${text}</td>`;
+      : html`<td class="${align[column]} ${column === 1 && tone}" data-title="${head[column]}">
+          ${text}
+        </td>`;
   return html`<div class="scroll" tabindex="0" role="region" aria-label="${label}">
     <table>
       <thead>

@@ -1,9 +1,14 @@
 import { markdownTable } from "markdown-table";
-import { type Grid, markedRows, targetGrid } from "./grid.ts";
-import { type Problem, TONES, type Tone, conclude, describeRun, targetsOf } from "./outcome.ts";
+import { type Grid, markedRows, outcomeGrid } from "./grid.ts";
+import { type Problem, TONES, type Tone, conclude, describeRun } from "./outcome.ts";
 import type { Report } from "./report.ts";
 
-const MARKS: Readonly<Record<Tone, string>> = { good: "✅", unclear: "⚠️", bad: "❌" };
+const MARKS: Readonly<Record<Tone, string>> = {
+  good: "✅",
+  unclear: "⚠️",
+  bad: "❌",
+  absent: "➖",
+};
 
 /**
  * The outcome for a GitHub job summary or a comment: problems, all targets, and the notes of a comparison.
@@ -11,7 +16,7 @@ const MARKS: Readonly<Record<Tone, string>> = { good: "✅", unclear: "⚠️", 
  */
 export function renderMarkdown(report: Report, problems: readonly Problem[]): string {
   const { tone, headline } = conclude(report, problems);
-  const targets = targetsOf(report.suites);
+  const outcome = outcomeGrid(report.suites);
   // Problems with targets are in their table.
   const others = problems.filter(({ target }) => target === undefined);
   const items = others.map(({ level, suite, message }) => {
@@ -21,7 +26,7 @@ export function renderMarkdown(report: Report, problems: readonly Problem[]): st
   const parts = [
     `## ${MARKS[tone]} ${text(headline)}`,
     items.join("\n"),
-    targets.length > 0 && draw(targetGrid(targets)),
+    outcome.rows.length > 0 && draw(outcome),
     ...report.suites.flatMap(({ comparison, notes }) => (comparison ? notes.map(text) : [])),
     describeRun(report).map(text).join("<br>\n"),
   ];

@@ -1,9 +1,12 @@
 /** What decides whether a run passes, in one place for the exit code and for all that shows it. */
+import { QUANTITIES } from "../compare/decide.ts";
 import { describeHost } from "../harness/machine.ts";
-import type { Report, ReportHead, SuiteResult, Target, Verdict } from "./report.ts";
+import { median } from "../statistics/describe.ts";
+import type { Comparison, Report, ReportHead, SuiteResult, Target, Verdict } from "./report.ts";
 import {
   counted,
   formatBound,
+  formatBytes,
   formatInterval,
   formatRate,
   formatTime,
@@ -11,7 +14,7 @@ import {
 } from "./units.ts";
 
 /** How a word is to be shown: each renderer has a colour or a mark for it. */
-export type Tone = "good" | "unclear" | "bad";
+export type Tone = "good" | "unclear" | "bad" | "absent";
 
 type Shown = Verdict | Problem["level"] | SuiteResult["status"];
 
@@ -23,15 +26,31 @@ export const TONES: Readonly<Record<Shown, Tone>> = {
   failure: "bad",
   warning: "unclear",
   failed: "bad",
-  skipped: "unclear",
+  skipped: "absent",
   completed: "good",
 };
 
+/** A target as it is shown; `base` and `head` are what a comparison compares. */
+export type ShownTarget = Target & { suite?: string; base?: string; head?: string };
+
 /** The targets of all suites: missed ones first, then inconclusive ones. */
-export function targetsOf(suites: readonly SuiteResult[]): (Target & { suite: string })[] {
-  const all = suites.flatMap(({ suite, targets }) => targets.map((one) => ({ ...one, suite })));
+export function targetsOf(suites: readonly SuiteResult[]): ShownTarget[] {
+  const all = suites.flatMap(({ suite, targets, comparison }) =>
+    targets.map((one) => ({ ...one, suite, ...sidesOf(one, comparison) })),
+  );
   const order = Object.keys(TONES);
   return all.toSorted((a, b) => order.indexOf(a.verdict) - order.indexOf(b.verdict));
+}
+
+/** The medians of both sides, over all batches of the last measurement. */
+function sidesOf({ name }: Target, comparison?: Comparison): Pick<ShownTarget, "base" | "head"> {
+  const [task, quantity] = name.split(": ");
+  const of = QUANTITIES.find((one) => one.name === quantity)?.of;
+  const pairs = comparison?.tasks.find((one) => one.task === task)?.attempts.at(-1)?.pairs ?? [];
+  if (of === undefined || pairs.length === 0) return {};
+  const medianOf = (side: "base" | "head") => median(pairs.flatMap((pair) => pair[side][of]));
+  const show = of === "memory" ? formatBytes : formatTime;
+  return { base: show(medianOf("base")), head: show(medianOf("head")) };
 }
 
 /** The end of the name of a target that compares with the baseline. */
@@ -112,13 +131,15 @@ export function conclude(
   const of = (verdict: Verdict) => targets.filter((one) => one.verdict === verdict).length;
   const that = (status: SuiteResult["status"]) =>
     counted(suites.filter((suite) => suite.status === status).length, "suite");
+  const skipped = that("skipped");
   // What was not judged never counts as met.
-  const met = `${of("met")} of ${counted(targets.length, "target")} met`;
+  const kind = skipped.startsWith("0 ") ? "target" : "measured target";
+  const met = `${of("met")} of ${counted(targets.length, kind)} met`;
   const others = [
     `${of("missed")} missed`,
     `${of("inconclusive")} inconclusive`,
     `${that("failed")} failed`,
-    `${that("skipped")} skipped`,
+    `${skipped} skipped`,
   ].filter((words) => !words.startsWith("0 "));
   const counts = [targets.length === 0 ? "no targets" : met, ...others].join(", ");
   const failed = problems.some(({ level }) => level === "failure");

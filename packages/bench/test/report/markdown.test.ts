@@ -5,16 +5,17 @@ import { PROBLEMS, REPORT, result, target } from "./fixtures.ts";
 describe("renderMarkdown", () => {
   test("lists missed targets first, and what else went wrong", () => {
     expect(renderMarkdown(REPORT, PROBLEMS)).toMatchInlineSnapshot(`
-      "## ❌ Benchmarks failed: 1 of 3 targets met, 1 missed, 1 inconclusive, 1 suite failed, 1 suite skipped
+      "## ❌ Benchmarks failed: 1 of 3 measured targets met, 1 missed, 1 inconclusive, 1 suite failed, 1 suite skipped
 
       - ❌ **broken** failed: HTTP 500
       - ⚠️ **upload** skipped: no object store
 
-      | target            | verdict         | value | interval     | bound  | suite |
-      | :---------------- | :-------------- | ----: | :----------- | :----- | :---- |
-      | key by &lt;bound> | ❌ missed        |  2.00 |              | ≤ 1.50 | seal  |
-      | open by bound     | ⚠️ inconclusive |  1.00 | 0.60 to 1.40 | ≤ 1.10 | seal  |
-      | seal by bound     | ✅ met           |  1.00 |              | ≤ 1.10 | seal  |
+      | target                        | verdict         | value | interval     | bound  | suite  |
+      | :---------------------------- | :-------------- | ----: | :----------- | :----- | :----- |
+      | key by &lt;bound>             | ❌ missed        |  2.00 |              | ≤ 1.50 | seal   |
+      | open by bound                 | ⚠️ inconclusive |  1.00 | 0.60 to 1.40 | ≤ 1.10 | seal   |
+      | seal by bound                 | ✅ met           |  1.00 |              | ≤ 1.10 | seal   |
+      | not measured: no object store | ➖ skipped       |       |              |        | upload |
 
       idk 0.1.0, commit 0123456789ab-dirty, 2026-01-02T03:04:05.678Z<br>
       Abacus 9, 2 cores, 8.00 GiB, linux 6.1, Bun 1.4.5, native NaCl<br>

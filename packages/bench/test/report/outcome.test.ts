@@ -97,11 +97,11 @@ test("only a run that judged something, and found nothing, passes", () => {
   const met = seal(target("put", 1, 1.1));
   expect(conclusion([met])).toBe("good: Benchmarks passed: 1 of 1 target met");
   expect(conclusion([met, skipped])).toBe(
-    "unclear: Benchmarks passed with warnings: 1 of 1 target met, 1 suite skipped",
+    "unclear: Benchmarks passed with warnings: 1 of 1 measured target met, 1 suite skipped",
   );
   expect(conclusion([skipped])).toBe("unclear: Benchmarks not judged: no targets, 1 suite skipped");
   const targets = [target("put", 1, 1.1), target("get", 2, 1.1), inconclusive("wall")];
-  const verdicts = "1 of 3 targets met, 1 missed, 1 inconclusive, 1 suite skipped";
+  const verdicts = "1 of 3 measured targets met, 1 missed, 1 inconclusive, 1 suite skipped";
   const both = [seal(...targets), skipped];
   expect(conclusion(both)).toBe(`bad: Benchmarks failed: ${verdicts}`);
   expect(conclusion(both, true)).toBe(`unclear: Benchmarks not judged: ${verdicts}`);

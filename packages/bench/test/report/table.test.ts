@@ -48,7 +48,7 @@ describe("the table of a report", () => {
       broken  What broken takes
         FAILED after 500 ms: HTTP 500
 
-      Benchmarks failed: 1 of 3 targets met, 1 missed, 1 inconclusive, 1 suite failed, 1 suite skipped
+      Benchmarks failed: 1 of 3 measured targets met, 1 missed, 1 inconclusive, 1 suite failed, 1 suite skipped
       FAILED seal: key by <bound> missed its target: 2.00, ≤ 1.50
       FAILED broken failed: HTTP 500
       warning seal: open by bound is inconclusive: 1.00 (0.60 to 1.40), ≤ 1.10
