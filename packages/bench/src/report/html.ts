@@ -104,12 +104,12 @@ function list(items: readonly Part[], kind: string = ""): Html | false {
 function table(grid: Grid, label: string): Html {
   const { head, align, tones = [] } = grid;
   const rows = markedRows(grid, (tone, verdict) => `${MARKS[tone]} ${verdict}`);
-  const cell = (text: string, column: number, tone: Tone | undefined): Html =>
-    column === 0
-      ? html`<th scope="row">${text}</th>`
-      : html`<td class="${align[column]} ${column === 1 && tone}" data-title="${head[column]}">
-          ${text}
-        </td>`;
+  const cell = (text: string, column: number, tone: Tone | undefined): Html => {
+    if (column === 0) return html`<th scope="row">${text}</th>`;
+    const kind = `${align[column]} ${(column === 1 && tone) || ""}`.trimEnd();
+    // Without spaces around the text: empty cells are hidden on narrow screens.
+    return html`<td class="${kind}" data-title="${head[column]}">${text}</td>`;
+  };
   return html`<div class="scroll" tabindex="0" role="region" aria-label="${label}">
     <table>
       <thead>
