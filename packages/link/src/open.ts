@@ -6,15 +6,18 @@ import {
   type StoredContent,
   withRetry,
 } from "@idk/storage";
+import { http, type HttpOptions } from "@idk/storage/http";
 import { CHILD_OVERHEAD, CHILD_PLAINTEXT_MAX, fetchBlob, hash, toHex } from "@idk/storage/blobs";
 import { foreignText } from "@idk/storage/text";
 import { LinkError } from "./errors.ts";
-import { type Fetch, fetchBackend } from "./fetch-backend.ts";
 import { type Fragment, parseFragment } from "./fragment.ts";
 import { identityOf, type LinkList, openList } from "./list.ts";
 import { expiryOf, urlOf } from "./place.ts";
 
 export { LinkError, type LinkErrorCode } from "./errors.ts";
+
+/** Sends a request, as the global `fetch` does. */
+export type Fetch = NonNullable<HttpOptions["fetch"]>;
 
 /** Options of `openLink`. */
 export interface OpenOptions {
@@ -65,8 +68,11 @@ const TYPE_MAX = 127;
  */
 export async function openLink(
   fragment: string,
-  { fetch: send = (url, init) => fetch(url, init), signal }: OpenOptions = {},
+  { fetch: given = (url, init) => fetch(url, init), signal }: OpenOptions = {},
 ): Promise<OpenedLink> {
+  // The store learns nothing of the page, also if both have one origin.
+  const send: Fetch = (url, init) =>
+    given(url, { ...init, credentials: "omit", referrerPolicy: "no-referrer" });
   const link = parseFragment(fragment);
   const expires = expiryOf(link.place);
   const translate = (error: unknown): LinkError => linkErrorOf(error, expires);
@@ -106,7 +112,7 @@ async function fetchList(
   send: Fetch,
   signal: AbortSignal | undefined,
 ): Promise<LinkList> {
-  const remote = fetchBackend((name) => urlOf(place, name, signature), send);
+  const remote = http({ sign: (name) => urlOf(place, name, signature), fetch: send });
   const backend = withRetry(remote, { budgetMs: RETRY_LIST_MS });
   const buffer = new Uint8Array(CHILD_OVERHEAD + CHILD_PLAINTEXT_MAX);
   const blob = await fetchBlob(backend, address, buffer, { signal }).catch((error: unknown) => {
@@ -131,11 +137,13 @@ async function openContent(
   signal: AbortSignal | undefined,
 ): Promise<StoredContent> {
   const rootAddress = toHex(hash(root));
-  const remote = fetchBackend((name) => {
+  const sign = (name: string): string => {
     const signature = signatures.get(name) ?? new Uint8Array(0);
     const known = place.presigned === undefined || signature.length > 0;
-    return known ? urlOf(place, name, signature) : undefined;
-  }, send);
+    if (!known) throw new StorageError("not-found", "the list of the link lacks it");
+    return urlOf(place, name, signature);
+  };
+  const remote = http({ sign, fetch: send });
   const { get } = withRetry(remote, { budgetMs: RETRY_CHUNK_MS });
   const backend = {
     ...remote,
@@ -179,24 +187,28 @@ function translated(
 
 /** What an error of the store means to somebody who opens a link. */
 function linkErrorOf(error: unknown, expires: Date | undefined): LinkError {
-  const known = error instanceof LinkError ? error : causeOf(error);
-  // A server may refuse without a reason that a page can read.
-  const isOver = expires !== undefined && expires.getTime() <= Date.now();
-  if (known?.code === "refused" && isOver) {
-    return new LinkError("expired", "the link has expired", error);
-  }
-  if (known !== undefined) return known;
+  if (error instanceof LinkError) return error;
   // A fault of the program, not of the link.
   if (!(error instanceof StorageError) || error.code === "usage") throw error;
-  if (error.code === "aborted") return new LinkError("aborted", "the caller ended the call", error);
-  return new LinkError(
-    "damaged",
-    "what the server sent is not what was shared: it was damaged or replaced",
-    error,
-  );
-}
-
-function causeOf(error: unknown): LinkError | undefined {
-  if (!(error instanceof Error)) return undefined;
-  return error.cause instanceof LinkError ? error.cause : causeOf(error.cause);
+  // A server may refuse without a reason that a page can read.
+  const isOver = expires !== undefined && expires.getTime() <= Date.now();
+  switch (error.code) {
+    case "aborted":
+      return new LinkError("aborted", "the caller ended the call", error);
+    case "not-found":
+      return new LinkError("missing", "a part of the content is not there", error);
+    case "permission":
+      // What the server says counts if the clock of this machine is wrong.
+      return isOver || error.message.includes("has expired")
+        ? new LinkError("expired", "the link has expired", error)
+        : new LinkError("refused", error.message, error);
+    case "unavailable":
+      return new LinkError("unreachable", error.message, error);
+    default:
+      return new LinkError(
+        "damaged",
+        "what the server sent is not what was shared: it was damaged or replaced",
+        error,
+      );
+  }
 }

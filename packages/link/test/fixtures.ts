@@ -2,7 +2,7 @@ import { type Backend, createStore, generateIdentity, type Identity } from "@idk
 import { memory } from "@idk/storage/memory";
 import { s3, type S3Options } from "@idk/storage/s3";
 import { createLink, type CreatedLink, type CreateOptions } from "../src/create.ts";
-import type { Fetch } from "../src/fetch-backend.ts";
+import type { Fetch } from "../src/open.ts";
 
 export const PAGE = "https://example.com/open/";
 

@@ -4,10 +4,9 @@ import { type CborItem, concat, encodeCborT, kdf, sealChild, sealRoot } from "@i
 import { memory } from "@idk/storage/memory";
 import { filesystem } from "@idk/storage/filesystem";
 import { LinkError } from "../src/errors.ts";
-import type { Fetch } from "../src/fetch-backend.ts";
 import { formatFragment, LINK_MAX, parseFragment } from "../src/fragment.ts";
 import { identityOf, openList, sealList } from "../src/list.ts";
-import { openLink } from "../src/open.ts";
+import { type Fetch, openLink } from "../src/open.ts";
 import { content, fakeServer, type FakeServer, fragmentOf } from "./fixtures.ts";
 
 const MiB = 2 ** 20;
@@ -108,7 +107,7 @@ describe("a link", () => {
     for (const init of inits) {
       expect(init).toMatchObject({
         credentials: "omit",
-        redirect: "error",
+        redirect: "manual",
         referrerPolicy: "no-referrer",
       });
     }
