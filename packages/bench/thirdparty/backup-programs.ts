@@ -1,7 +1,7 @@
 /** The command lines to back up a folder to an object store, and to restore it. */
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { formatIdentity, generateIdentity } from "@idk/storage";
+import { formatIdentity, generateIdentity, type Identity } from "@idk/storage";
 import { isolatedUserFolders } from "../src/harness/files.ts";
 import { type Program, RUNTIME_FLAGS } from "../src/harness/processes.ts";
 import type { ObjectStoreAccess } from "../src/suite.ts";
@@ -30,6 +30,16 @@ export interface BackupProgram {
   readonly prune: Program;
 }
 
+/** What only idk has. */
+export interface IdkBackups extends BackupProgram {
+  /** Opens the repository. */
+  readonly identity: Identity;
+  /** Of a file of the newest snapshot. */
+  cat(path: string): Program;
+  /** Stores a file outside the repository. */
+  put(path: string): Program;
+}
+
 /**
  * The command idk as one user of a machine has it: a store in the configuration, an identity, a cache.
  *
@@ -38,7 +48,7 @@ export interface BackupProgram {
 export async function idkBackups(
   script: string,
   { source, home, access }: BackupSetting,
-): Promise<BackupProgram & { cat(path: string): Program; put(path: string): Program }> {
+): Promise<IdkBackups> {
   const identity = await generateIdentity();
   const folders = isolatedUserFolders(home);
   const config = join(folders["XDG_CONFIG_HOME"]!, "idk");
@@ -61,6 +71,7 @@ export async function idkBackups(
     env,
   });
   return {
+    identity,
     backup: idk("backup", source, "--name", "home", "--json"),
     restore: (target) => idk("restore", `home:${source}`, "--target", target),
     cat: (path) => idk("cat", `home:${join(source, path)}`),
