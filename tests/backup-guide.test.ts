@@ -105,7 +105,7 @@ describe("docs/backup.md", () => {
       () =>
         inNewFolder(async (folder) => {
           const markdown = await Bun.file(join(root, GUIDE)).text();
-          const [, init] = /`(idk init --store )URL -o identity\.key`/u.exec(markdown)!;
+          const [, init] = /`(idk init --store )URL -i identity\.key`/u.exec(markdown)!;
           const restore = await sectionOf("Restore on a new machine");
           const lose = "rm -r .cache .config .data .state\n";
           const onNewMachine = restore.replace(/^cp .*identity\.key.*\n/mu, (copy) => copy + lose);
@@ -114,7 +114,7 @@ describe("docs/backup.md", () => {
             await sectionOf("Quick start"),
             onNewMachine,
             // Goes on with backups there.
-            `${init}./attic -o new-machine/identity.key`,
+            `${init}./attic -i new-machine/identity.key`,
             "idk backup documents --name home",
             await sectionOf("Add a colleague's key"),
             await sectionOf("Thin out old snapshots"),

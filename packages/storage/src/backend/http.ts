@@ -25,6 +25,7 @@ interface CommonOptions {
   readonly timeouts?: Pick<Timeouts, "firstByte" | "stall"> | undefined;
 }
 
+/** Options of `http` for a server that has each blob at its name below one URL. */
 export interface UrlOptions extends CommonOptions {
   /**
    * Each blob is at `URL/NAME`, as in a bucket. An http: or https: URL without credentials, query
@@ -36,6 +37,7 @@ export interface UrlOptions extends CommonOptions {
   readonly sign?: undefined;
 }
 
+/** Options of `http` for URLs that a function signs. */
 export interface SignOptions extends CommonOptions {
   /**
    * Called for each request. Returns a URL for this method and blob, such as a presigned one, with

@@ -22,7 +22,7 @@ describe("a signature is not shown", () => {
 
   test("if the connection fails", async () => {
     const shown = await shownBy(signed("http://127.0.0.1:1/"));
-    expect(shown).toContain("the connection failed");
+    expect(shown).toContain("127.0.0.1:1 refused the connection");
     expect(shown).not.toContain("hidden");
   });
 
