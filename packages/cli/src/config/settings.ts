@@ -95,7 +95,18 @@ const NOT_ITSELF =
 
 const NOT_A_FILE = "looks like a secret key, not a file: write it to a file and name that";
 
+const NOT_PUBLIC =
+  "looks like a secret key: give the public key instead, which `idk recipient -i FILE` prints";
+
 const A_URL = "is a URL, not a file";
+
+/** A file of recipients. A secret key is not to be written to one. */
+export const recipientsPath: Field<string> = field((text) => {
+  if (looksLikeIdentity(text) || (isSecretNotPath(text) && !mayHaveSecret(text))) {
+    throw new Error(NOT_PUBLIC);
+  }
+  return checked(path, text);
+});
 
 export const paths: Field<string[]> = valibotOptional(array(path), []);
 
@@ -236,7 +247,7 @@ export const recipients: Field<RecipientSource[]> = valibotOptional(
   array(
     variant("kind", [
       object({ kind: literal("recipient"), text: string() }),
-      object({ kind: literal("file"), path }),
+      object({ kind: literal("file"), path: recipientsPath }),
     ]),
   ),
   [],

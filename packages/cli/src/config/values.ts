@@ -4,7 +4,7 @@ import type { Environment } from "../invocation.ts";
 import { checkKeychainName, type IdentitySource, identitySource } from "../keys/identity-source.ts";
 import { recipientSource, type RecipientSource } from "../keys/recipient-source.ts";
 import { parsePeriod } from "./period.ts";
-import { checked, chunkSize, compression, path, workers } from "./settings.ts";
+import { checked, chunkSize, compression, path, recipientsPath, workers } from "./settings.ts";
 import type { TomlValue } from "./toml.ts";
 
 /** Where a value is, to resolve paths and for messages. */
@@ -52,7 +52,9 @@ export const identityCommand: ReadValue<IdentitySource> = (value, { file, line, 
 };
 
 export const recipients: ReadValue<readonly RecipientSource[]> = (value, context) =>
-  texts(value).map((item) => recipientSource(item, (path) => filePath(path, context)));
+  texts(value).map((item) =>
+    recipientSource(item, (given) => absolute(checked(recipientsPath, given), context)),
+  );
 
 export const compress: ReadValue<string> = (value, context) =>
   checked(compression, text(value, context));

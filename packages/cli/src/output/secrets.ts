@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { dirname } from "node:path";
-import { looksLikeIdentity } from "./text.ts";
+import { hasKeyData, looksLikeIdentity } from "./text.ts";
 
 /*
  * Users paste secrets where files, addresses or names belong. What looks like one is not repeated in
@@ -15,9 +15,6 @@ const BASE64 = /^[A-Za-z0-9+/_-]{40,}={0,2}$/u;
 
 /** An application key of B2. */
 const B2_KEY = /^K\d{3}[A-Za-z0-9+/]{27}$/u;
-
-/** An identity without its beginning. */
-const BECH32 = /^1?[02-9AC-HJ-NP-Z]{50,}$/u;
 
 /** A JSON Web Token, with which one signs in. */
 const TOKEN = /^eyJ[\w-]+\.[\w-]+\.[\w-]*$/u;
@@ -36,7 +33,7 @@ const FLAG = /^-{1,2}(?:[a-z-]*=)?/u;
  * a secret, or is a URL that may contain one.
  */
 export function looksLikeSecret(text: string): boolean {
-  if (looksLikeIdentity(text) || mayHaveSecret(text)) return true;
+  if (looksLikeIdentity(text) || hasKeyData(text) || mayHaveSecret(text)) return true;
   const value = text.trim().replace(FLAG, "");
   return !value.includes("://") && [value, ...value.split(SEPARATORS)].some(isSecretForm);
 }
@@ -47,7 +44,7 @@ export function mayHaveSecret(text: string): boolean {
 }
 
 function isSecretForm(text: string): boolean {
-  if ([HEX, B2_KEY, BECH32, TOKEN].some((form) => form.test(text))) return true;
+  if ([HEX, B2_KEY, TOKEN].some((form) => form.test(text))) return true;
   // Words and paths rarely have all three.
   return BASE64.test(text) && [/[A-Z]/u, /[a-z]/u, /\d/u].every((kind) => kind.test(text));
 }

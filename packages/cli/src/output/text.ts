@@ -16,11 +16,18 @@ const FOREIGN_MAX = 500;
 const MESSAGE_MAX = 2 * FOREIGN_MAX;
 
 /**
- * All or part of an identity, of this program or of age, a protected key in armor, and the first line of
- * a private key in PEM. Users may put them into the wrong argument.
+ * All or part of an identity, of this program or of age, also if its beginning is mistyped, a protected
+ * key in armor, and the first line of a private key in PEM. Users may put them into the wrong argument.
  */
 const IDENTITY =
-  /(?<kind>idk-(?:writer-)?secret-key-1|age-secret-key-(?:pq-)?1|age-plugin-[a-z0-9+._]+-1)[0-9a-z]+|-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----.*|-----BEGIN IDK PROTECTED [A-Z ]+-----\s*[a-z0-9+/]{20,}.*/gisu;
+  /(?<kind>idk-(?:writer-)?secret-key-1|age-secret-key-(?:pq-)?1|age-plugin-[a-z0-9+._]+-1)[0-9a-z]+|(?<mistyped>(?:i?dk|a?ge)[-_ ]?(?:writer[-_ ]?)?secret[-_ ]?key[-_ ]?(?:pq[-_ ]?)?[1il]?)[0-9a-z]{20,}|-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----.*|-----BEGIN IDK PROTECTED [A-Z ]+-----\s*[a-z0-9+/]{20,}.*/gisu;
+
+/**
+ * The data of a key in Bech32, whatever precedes it, unless it is a public key. Digits of an address
+ * alone are not one.
+ */
+const KEY_DATA =
+  /(?<![0-9A-Za-z])(?!(?:idk|IDK|writer|age[a-z]*)1)(?![0-9a-f]+(?![0-9A-Za-z]))(?:[A-Za-z]{0,20}1)?(?:[02-9AC-HJ-NP-Z]{50}|(?=[a-z]*\d)[02-9ac-hj-np-z]{50})[0-9A-Za-z]*/gu;
 
 /** Escapes untrusted text into one line that is safe to print on a terminal. */
 export function printable(text: string): string {
@@ -59,14 +66,22 @@ function beginning(safe: string, length: number): string {
 
 /** Removes what looks like an identity. The last line of defence in every message. */
 export function redact(text: string): string {
-  return text.replace(IDENTITY, (_, kind?: string) =>
-    kind === undefined ? "(a private key)" : `${kind.toUpperCase()}…`,
-  );
+  return text
+    .replace(IDENTITY, (_, kind?: string, mistyped?: string) => {
+      const beginning = kind ?? mistyped;
+      return beginning === undefined ? "(a private key)" : `${beginning.toUpperCase()}…`;
+    })
+    .replace(KEY_DATA, "(a private key)");
 }
 
 /** Whether a text contains what looks like an identity, and must not be printed. */
 export function looksLikeIdentity(text: string): boolean {
   return text.search(IDENTITY) !== -1;
+}
+
+/** Whether a text contains what looks like an identity without its beginning. */
+export function hasKeyData(text: string): boolean {
+  return text.search(KEY_DATA) !== -1;
 }
 
 /**

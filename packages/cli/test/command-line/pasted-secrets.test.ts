@@ -131,6 +131,49 @@ test.each(Object.entries(OTHERS))("%s looks like a secret", async (_, secret) =>
   );
 });
 
+/** What remains of an identity if its beginning is copied or typed wrongly. */
+const MISTYPED = [
+  "IDK-SECRET-KEY1",
+  "DK-SECRET-KEY-1",
+  "SECRET-KEY-1",
+  "IDK-SECRET-KEY-",
+  "IDK_SECRET_KEY_1",
+  "IDK SECRET KEY 1",
+  "IDK-SECRET-KEY-l",
+  "IDK-SECRT-KEY-1",
+  "IDK-WRITER-SECRET-KEY1",
+  "AGE-SECRET-KEY1",
+  "Identity: KEY1",
+].flatMap((beginning) => [beginning + KEY.toUpperCase(), `${beginning}${KEY}`.toLowerCase()]);
+
+test.each(MISTYPED)("%s is not repeated in messages", (secret) => {
+  const part = new RegExp(KEY.slice(12, 24), "iu");
+  for (const given of [secret, `x/${secret}.txt`, `"${secret}"`]) {
+    expect([given, looksLikeSecret(given)]).toEqual([given, true]);
+    expect(redact(`cannot read ${given}: no such file`)).not.toMatch(part);
+  }
+});
+
+test.each(["IDK-SECRET-KEY1", "DK-SECRET-KEY-1", "Y-1", "IDK_SECRET_KEY_1"])(
+  "an identity that begins with %s is not repeated, nor to be written to a recipients file",
+  async (beginning) => {
+    const secret = `${beginning}${KEY.toUpperCase()}`;
+    write("config.toml", `recipients = ["${secret}"]\n`);
+    const publicKey = "looks like a secret key: give the public key instead";
+    for (const [args, env, message] of [
+      [["put", "-", "-R", secret], {}, publicKey],
+      [["put", "-"], { IDK_RECIPIENTS: secret }, publicKey],
+      [["put", "-", "--config", "config.toml"], { IDK_RECIPIENTS: "" }, publicKey],
+      [["get", address, "-i", secret], {}, ""],
+    ] as const) {
+      const result = await idk(args, { env, stdin: "x" });
+      expect(text(result)).not.toContain(KEY.slice(12, 24).toUpperCase());
+      expect(result.stderr).toContain(message);
+      expect(result.code).toBe(2);
+    }
+  },
+);
+
 test("messages say what it looks like", async () => {
   const secret = SECRETS["a secret access key"]!;
   expect((await idk(["put", secret])).stderr).toBe(
@@ -166,6 +209,10 @@ test("words, paths, addresses and recipients do not look like secrets", () => {
     recipient,
     "keys/2024/backup-of-the-server-in-the-basement",
     "a".repeat(63),
+    recipient.toUpperCase(),
+    `idk-writer1${KEY}`,
+    "age1ql3z7hjy54pw3hyww5ayyfg7zqgvc7w3j2elw8zmrj2kg5sfn9aqmcac8p",
+    "chunks/0a/0acdef0acdef0acdef0acdef0acdef0acdef0acdef0acdef0acdef0acdef0acd",
     "Holiday photos 2024, the island and the beach.zip",
     "s3://a-bucket-with-a-Long-name/and-a-prefix-2024",
     "--recipients-file",

@@ -235,10 +235,12 @@ describe("mistakes in the file", () => {
 
   test("an identity is rejected and not repeated", async () => {
     const secret = new TextDecoder().decode(workspace.read("me.key")).split("\n")[1]!;
-    for (const key of ["identity", "dedup-secret", "recipients"]) {
+    for (const key of ["identity", "dedup-secret"]) {
       const result = await idk(`${key} = "${secret}"\n`, ["config"]);
       expectFailure(result, 2, `${key} takes a file, not the identity itself`);
     }
+    const result = await idk(`recipients = "${secret}"\n`, ["config"]);
+    expectFailure(result, 2, "recipients looks like a secret key: give the public key instead");
     expect((await idk(`"${secret}" = 1\n`, ["ls"])).code).toBe(2);
     for (const text of [secret, secret.toLowerCase(), "s3://key:wJalrXUtnFEMIK7MDENGb@bucket"]) {
       const result = await idk(`url = ${text}\n`, ["ls"]);
