@@ -11,6 +11,19 @@ const BOOLEANS: ReadonlyMap<string, boolean> = new Map([
   ...["no", "off", "false"].map((word) => [word, false] as const),
 ]);
 
+/** Keys of a configuration whose values are not secret. Those of other keys may be, by mistake. */
+const SHOWN: ReadonlySet<string> = new Set([
+  "chunk-size",
+  "compress",
+  "default",
+  "grace-period",
+  "identity",
+  "padding",
+  "recipients",
+  "url",
+  "workers",
+]);
+
 /**
  * What to write in place of a line that is not TOML, if the reason is a string without quotes.
  *
@@ -24,11 +37,12 @@ export function unquotedString(line: string): string | undefined {
   const isList = value.startsWith("[");
   const items = (isList ? value.slice(1, -1).split(",") : [value]).map((item) => item.trim());
   if (items.some((item) => item === "")) return undefined;
-  const shown = items.map(redactedUrl);
   const listed = (texts: readonly string[]): string =>
     isList ? `[${texts.join(", ")}]` : texts.join("");
-  const [before, after] = [listed(shown), listed(shown.map(quoted))];
-  return `${key} = ${before} has no quotes; write ${key} = ${after}`;
+  if (!SHOWN.has(key) || items.some((item) => redactedUrl(item) !== item)) {
+    return `${key} has no quotes; write ${key} = ${isList ? '["…", "…"]' : '"…"'}`;
+  }
+  return `${key} = ${listed(items)} has no quotes; write ${key} = ${listed(items.map(quoted))}`;
 }
 
 /** In single quotes, a backslash is only a backslash. */
