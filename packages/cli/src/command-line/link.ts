@@ -21,6 +21,7 @@ export function addLinkCommand(program: CommanderCommand, actionOf: ActionOf): v
     )
     .option("--public <url>", "what precedes the addresses if anyone may read the store; no expiry")
     .option("--page <dir>", "write the files of the page into this folder")
+    .option("--force", "with --page: replace files of these names that idk did not write")
     .addOption(identityOption())
     .action(actionOf(async () => (await import("../commands/link.ts")).link));
 }

@@ -1,4 +1,3 @@
-import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { resolveAddress } from "../blobs/address.ts";
 import { type Command, command } from "../command.ts";
@@ -6,6 +5,7 @@ import { parsePeriod } from "../config/period.ts";
 import {
   address,
   field,
+  flag,
   identitySources,
   newPath,
   optional,
@@ -13,9 +13,10 @@ import {
   store,
   text,
 } from "../config/settings.ts";
-import { Failure, reasonOf, usage } from "../errors/failures.ts";
+import { usage } from "../errors/failures.ts";
 import { loadIdentities } from "../keys/identities.ts";
 import { pageFiles } from "../link/page-files.ts";
+import { writePageFiles } from "../link/write-page.ts";
 import { count } from "../output/text.ts";
 import type { Session } from "../session.ts";
 import { openBackend } from "../stores/open-store.ts";
@@ -35,9 +36,11 @@ const makeLink = command(
     expires: optional(field(parseExpiry)),
     pageUrl: optional(text),
     public: optional(text),
+    force: flag,
   },
-  async ({ address: given, pageUrl: page, public: publicBase, ...settings }, session) => {
+  async ({ address: given, pageUrl: page, public: publicBase, force, ...settings }, session) => {
     const { out, signal } = session;
+    if (force) throw usage("--force applies to --page");
     if (given === undefined) throw usage("name the address of the content to share");
     if (page === undefined) {
       throw usage(
@@ -113,19 +116,18 @@ function parseExpiry(given: string): number {
 }
 
 const writePage = command(
-  { page: newPath, address: optional(text), expires: optional(text), public: optional(text) },
-  async ({ page: folder, address: given, expires, public: publicBase }, { out }) => {
+  {
+    page: newPath,
+    force: flag,
+    address: optional(text),
+    expires: optional(text),
+    public: optional(text),
+  },
+  async ({ page: folder, force, address: given, expires, public: publicBase }, { out }) => {
     if (given !== undefined || expires !== undefined || publicBase !== undefined) {
-      throw usage("--page writes the page and makes no link: pass nothing else");
+      throw usage("--page writes the page and makes no link: pass nothing else but --force");
     }
-    const files = await pageFiles();
-    try {
-      await mkdir(folder, { recursive: true });
-      for (const [name, contents] of files) await writeFile(join(folder, name), contents);
-    } catch (error) {
-      throw new Failure("output", `cannot write the page to ${folder}: ${reasonOf(error)}`, error);
-    }
-    const names = [...files.keys()];
+    const names = await writePageFiles(folder, await pageFiles(), force);
     await out.result(names.map((name) => join(folder, name)).join("\n"), { folder, files: names });
     await out.flush();
     if (out.json) return;

@@ -1,11 +1,21 @@
 import { describe, expect, test } from "bun:test";
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { createWorkspace, expectFailure } from "../support/cli.ts";
 import { describeMinio, expectNoCredentials } from "../support/minio.ts";
 
 const workspace = await createWorkspace();
 const { idk, ok, path } = workspace;
 const A = "ab".repeat(32);
+const sha256 = (content: string | Buffer) =>
+  new Bun.CryptoHasher("sha256").update(content).digest("hex");
 const PAGE = "https://example.com/open/";
 
 describe("idk link", () => {
@@ -24,6 +34,7 @@ describe("idk link", () => {
     ],
     [[A, "--page-url", PAGE, "--public", "http://blobs.example/"], "the public address must be"],
     [[A, "--page", "open"], "--page writes the page and makes no link"],
+    [[A, "--page-url", PAGE, "--force"], "--force applies to --page"],
     [["--page", "me.key"], "cannot write the page to me.key"],
   ])("%p", async (args, message) => {
     expectFailure(await idk(["link", ...args]), message.startsWith("cannot") ? 1 : 2, message);
@@ -50,18 +61,62 @@ describe("idk link", () => {
     const names = readdirSync(path("a/open")).toSorted();
     expect(names).toEqual([
       "LICENSES.txt",
+      "idk-page.sha256",
       "index.html",
       "page.js",
       "service-worker.js",
       "style.css",
     ]);
     expect(stdout.trim().split("\n").toSorted()).toEqual(names.map((name) => `a/open/${name}`));
-    expect(stderr).toContain("5 files; serve the folder by HTTPS");
+    expect(stderr).toContain("6 files; serve the folder by HTTPS");
     const index = readFileSync(path("a/open/index.html"), "utf8");
     expect(index).toContain("default-src 'none'");
     // Again, over what is there.
     const again = JSON.parse((await ok(["link", "--page", "a/open", "--json"])).stdout) as object;
     expect(again).toEqual({ folder: "a/open", files: expect.any(Array) as unknown });
+  });
+
+  test("replaces a page of an earlier version, and keeps the modes of its files", async () => {
+    await ok(["link", "--page", "earlier"]);
+    const sums = readFileSync(path("earlier/idk-page.sha256"), "utf8");
+    expect(sums).toContain(`${sha256(readFileSync(path("earlier/page.js")))}  page.js\n`);
+    writeFileSync(path("earlier/page.js"), "earlier");
+    chmodSync(path("earlier/page.js"), 0o640);
+    const earlier = sums.replace(/\w+(?= {2}page\.js)/u, sha256("earlier"));
+    writeFileSync(path("earlier/idk-page.sha256"), earlier);
+    await ok(["link", "--page", "earlier"]);
+    expect(readFileSync(path("earlier/idk-page.sha256"), "utf8")).toBe(sums);
+    expect(readFileSync(path("earlier/page.js"), "utf8")).not.toBe("earlier");
+    expect(statSync(path("earlier/page.js")).mode & 0o777).toBe(0o640);
+    expect(readdirSync(path("earlier"))).toHaveLength(6);
+  });
+
+  test.each<[what: string, name: string, change: (path: string) => void]>([
+    ["a file of a site", "index.html", (file) => writeFileSync(file, "my site")],
+    ["an empty file", "style.css", (file) => writeFileSync(file, "")],
+    ["a symbolic link", "page.js", (file) => symlinkSync("../me.key", file)],
+    ["another list of hashes", "idk-page.sha256", (file) => writeFileSync(file, "my notes\n")],
+  ])("does not replace %s without --force", async (what, name, change) => {
+    const folder = what.replaceAll(" ", "-");
+    mkdirSync(path(folder));
+    change(path(`${folder}/${name}`));
+    const before = readFileSync(path(`${folder}/${name}`), "utf8");
+    const key = readFileSync(path("me.key"), "utf8");
+    const result = await idk(["link", "--page", folder]);
+    expectFailure(result, 2, `${folder}/${name} already exists and is not a file that`);
+    expect(readdirSync(path(folder))).toEqual([name]);
+    expect(readFileSync(path(`${folder}/${name}`), "utf8")).toBe(before);
+    await ok(["link", "--page", folder, "--force"]);
+    expect(readFileSync(path(`${folder}/${name}`), "utf8")).not.toBe(before);
+    expect(readdirSync(path(folder))).toHaveLength(6);
+    expect(readFileSync(path("me.key"), "utf8")).toBe(key);
+  });
+
+  test("does not replace a file of the page that was changed", async () => {
+    await ok(["link", "--page", "mine"]);
+    writeFileSync(path("mine/style.css"), "body { color: red }");
+    expectFailure(await idk(["link", "--page", "mine"]), 2, "mine/style.css already exists");
+    expect(readFileSync(path("mine/style.css"), "utf8")).toBe("body { color: red }");
   });
 });
 
