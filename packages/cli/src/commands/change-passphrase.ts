@@ -7,6 +7,7 @@ import { describeSource, type IdentitySource } from "../keys/identity-source.ts"
 import { type KeyKind, kindOf, type OpenedKey } from "../keys/key-kinds.ts";
 import { askNewPassphrase } from "../keys/new-identity.ts";
 import { replaceKeyFile } from "../keys/replace-key-file.ts";
+import { looksLikeIdentity } from "../output/text.ts";
 import type { Session } from "../session.ts";
 
 /** `idk keygen --change` */
@@ -42,7 +43,14 @@ export const changePassphrase: Command = command(
         if (!wasProtected) throw usage(`the ${name} has no passphrase`);
         return key.text();
       }
-      if (!wasProtected && hasComments(old, key)) {
+      const comments = wasProtected ? [] : commentsOf(old, key);
+      if (holdsKey(comments)) {
+        throw usage(
+          `the ${name} has a key in a comment, and a protected file holds one key: ` +
+            "write each to a file of its own",
+        );
+      }
+      if (comments.length > 0) {
         await session.out.note(
           `idk: warning: the comments in ${path} are not kept: a protected file holds the key only`,
         );
@@ -96,10 +104,15 @@ async function open(
   }
 }
 
-/** Whether a text file has comments other than the one that `idk keygen` writes. */
-function hasComments(bytes: Uint8Array, key: OpenedKey): boolean {
+/** The comments of a text file other than the one that `idk keygen` writes. */
+function commentsOf(bytes: Uint8Array, key: OpenedKey): string[] {
   const usual = linesOf(key.text());
-  return linesOf(bytes).some((line) => line.startsWith("#") && !usual.includes(line));
+  return linesOf(bytes).filter((line) => line.startsWith("#") && !usual.includes(line));
+}
+
+/** Whether there is a key that was put aside, perhaps the armor of one, which has several lines. */
+function holdsKey(comments: readonly string[]): boolean {
+  return looksLikeIdentity(comments.map((line) => line.replace(/^#[#\s]*/u, "")).join("\n"));
 }
 
 function linesOf(bytes: Uint8Array): string[] {

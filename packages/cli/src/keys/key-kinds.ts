@@ -22,7 +22,7 @@ export interface OpenedKey {
   readonly publicKey: { readonly recipient: string } | { readonly writer: string };
   /** The content of a file without a passphrase. Secret. */
   text(): Uint8Array;
-  /** The content of a file with this passphrase. */
+  /** The content of a file with this passphrase, at no lower cost of scrypt than the file that was opened. */
   protect(passphrase: string, armor: boolean): Promise<Uint8Array>;
 }
 
@@ -41,7 +41,7 @@ const IDENTITIES: KeyKind = {
     return {
       publicKey: { recipient: identity.recipient },
       text: () => identityText(identity),
-      protect: async (next, armor) => protectIdentity(identity, next, { armor }),
+      protect: async (next, armor) => protectIdentity(identity, next, { armor, replaces: bytes }),
     };
   },
 };

@@ -7,7 +7,7 @@ import {
   type WriterKey,
   writerKeyFromSeed,
 } from "@idk/snapshots";
-import { StorageError } from "@idk/storage";
+import { type ProtectOptions, StorageError } from "@idk/storage";
 import { randomBytes } from "node:crypto";
 import { Failure } from "../errors/failures.ts";
 import type { Session } from "../session.ts";
@@ -50,7 +50,7 @@ export async function writeNewWriterKey(
   await writeNewKey(path, "writer keys", async () =>
     passphrase === undefined
       ? writerKeyText(key)
-      : await protectNewly(key, await passphrase(), armor),
+      : await protectNewly(key, await passphrase(), { armor }),
   );
   return key.writer;
 }
@@ -62,9 +62,9 @@ function writerKeyText(key: WriterKey): Uint8Array {
 async function protectNewly(
   key: WriterKey,
   passphrase: string,
-  armor: boolean,
+  options: ProtectOptions,
 ): Promise<Uint8Array> {
-  return protectWriterKey(key, passphrase, randomBytes(SALT_LENGTH), { armor });
+  return protectWriterKey(key, passphrase, randomBytes(SALT_LENGTH), options);
 }
 
 /** Writer keys, for what works alike with identities. */
@@ -76,7 +76,7 @@ export const WRITER_KEYS: KeyKind = {
     return {
       publicKey: { writer: key.writer },
       text: () => writerKeyText(key),
-      protect: async (next, armor) => protectNewly(key, next, armor),
+      protect: async (next, armor) => protectNewly(key, next, { armor, replaces: bytes }),
     };
   },
 };

@@ -1,5 +1,7 @@
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
-import { readIdentityFile } from "@idk/storage";
+import { protectWriterKey, writerKeyFromSeed } from "@idk/snapshots";
+import { generateIdentity, protectIdentity, readIdentityFile } from "@idk/storage";
+import { randomBytes } from "node:crypto";
 import { readdirSync, readFileSync, statSync, symlinkSync } from "node:fs";
 import { answering, atTerminal } from "../support/at-terminal.ts";
 import {
@@ -169,6 +171,40 @@ describe("keygen --change", () => {
     write("noted.key", `# in the safe, too\n${textOf("noted.key")}`);
     const { stderr } = await ok(["keygen", "--change", "-i", "noted.key"], { env: next });
     expect(stderr).toStartWith("idk: warning: the comments in noted.key are not kept");
+  });
+
+  test("refuses a file with a key in a comment, before anything is asked", async () => {
+    const retired = await plain("retired.key").then(() => textOf("retired.key").split("\n")[1]!);
+    const armored = Buffer.from(
+      await protectIdentity(await generateIdentity(), PASSPHRASE, { logN: 14, armor: true }),
+    ).toString();
+    await plain("used.key");
+    const used = textOf("used.key");
+    for (const comment of [`# retired: ${retired}`, armored.trim().replace(/^/gmu, " # ")]) {
+      write("aside.key", `${used}${comment}\n`);
+      const before = textOf("aside.key");
+      for (const env of [next, {}]) {
+        const result = await idk(["keygen", "--change", "-i", "aside.key"], { env });
+        expectFailure(result, 2, "the identity file aside.key has a key in a comment");
+        expect(textOf("aside.key")).toBe(before);
+      }
+    }
+  });
+
+  test.each([
+    [18, 18],
+    [14, 17],
+  ])("a file with scrypt's cost of 2^%d gets one of 2^%d", async (before, after) => {
+    await writeProtected(path("cost.key"), PASSPHRASE, before);
+    await ok(["keygen", "--change", "-i", "cost.key"], { env: { ...old, ...next } });
+    expect(workspace.read("cost.key")[5]).toBe(after);
+    const writer = writerKeyFromSeed(randomBytes(32));
+    const options = { logN: before, armor: true };
+    const armored = await protectWriterKey(writer, PASSPHRASE, randomBytes(16), options);
+    write("cost-writer.key", Buffer.from(armored).toString());
+    await ok(["keygen", "--change", "-i", "cost-writer.key"], { env: { ...old, ...next } });
+    const text = textOf("cost-writer.key").replaceAll(/^-.*$/gmu, "");
+    expect(Buffer.from(text, "base64")[5]).toBe(after);
   });
 
   test.each<[args: string[], env: Record<string, string>, code: number, message: string]>([

@@ -56,6 +56,8 @@ const LOG_N_DEFAULT = 17;
 export interface ProtectOptions {
   /** scrypt's cost: memory is 2^logN KiB; 14 to 20, by default 17. */
   readonly logN?: number | undefined;
+  /** The bytes of the key file that is replaced. Without `logN`, a higher cost than 17 stays as it is. */
+  readonly replaces?: Uint8Array | undefined;
   /** Whether to write the file as text (default: false, as binary). */
   readonly armor?: boolean | undefined;
 }
@@ -113,7 +115,7 @@ export async function readIdentityFile(
  * Protects an identity with a passphrase.
  *
  * @returns the bytes of the file: 102, or with `armor` 215 of ASCII text
- * @throws StorageError `usage`
+ * @throws StorageError `usage`; `key` if the file to replace is malformed
  */
 export async function protectIdentity(
   identity: Identity,
@@ -128,7 +130,7 @@ export async function protectIdentity(
  *
  * @param options.salt 16 bytes from the system's generator, drawn for this file; drawn here by default
  * @returns the bytes of the file: 102, or with `armor` ASCII text
- * @throws StorageError `usage`
+ * @throws StorageError `usage`; `key` if the file to replace is malformed
  */
 export async function protectKey(
   kind: ProtectedFileKind,
@@ -137,7 +139,7 @@ export async function protectKey(
   options: ProtectOptions & { readonly salt?: Uint8Array } = {},
 ): Promise<Uint8Array> {
   assertLength("secretKey", secretKey, KEY_LENGTH);
-  const logN = options.logN ?? LOG_N_DEFAULT;
+  const logN = options.logN ?? Math.max(LOG_N_DEFAULT, costOf(kind, options.replaces));
   if (!Number.isInteger(logN) || logN < LOG_N_MIN || logN > LOG_N_MAX) {
     throw usage(`logN must be an integer from ${LOG_N_MIN} to ${LOG_N_MAX}`);
   }
@@ -198,19 +200,8 @@ export async function openProtectedKey(
   passphrase: Passphrase | undefined,
 ): Promise<Uint8Array> {
   assertBytes(bytes);
-  const { name, label } = kind;
-  const file = !hasMagic(kind, bytes) && hasArmor(bytes) ? dearmor(label, bytes) : bytes;
-  const rightKind = hasMagic(kind, file) && file[MAGIC_LENGTH] === VERSION;
-  if (!rightKind || file.length !== FILE_LENGTH) {
-    throw new StorageError(
-      "key",
-      `the protected ${name} is damaged or of another version: it has ${file.length} bytes, version 1 has ${FILE_LENGTH}`,
-    );
-  }
-  const logN = file[LOG_N_AT]!;
-  if (logN < LOG_N_MIN || logN > LOG_N_MAX) {
-    throw new StorageError("key", `the protected ${name} names an impossible scrypt cost`);
-  }
+  const { name } = kind;
+  const file = checkedFile(kind, bytes);
   if (passphrase === undefined) {
     throw usage(`the ${name} is protected: give its passphrase`);
   }
@@ -226,6 +217,30 @@ export async function openProtectedKey(
     throw new StorageError("key", `the protected ${name} is damaged`);
   }
   return secretKey;
+}
+
+/** The bytes of a protected file without armor, with a length, version and cost that exist. */
+function checkedFile(kind: ProtectedFileKind, bytes: Uint8Array): Uint8Array {
+  const { name, label } = kind;
+  const file = !hasMagic(kind, bytes) && hasArmor(bytes) ? dearmor(label, bytes) : bytes;
+  const rightKind = hasMagic(kind, file) && file[MAGIC_LENGTH] === VERSION;
+  if (!rightKind || file.length !== FILE_LENGTH) {
+    throw new StorageError(
+      "key",
+      `the protected ${name} is damaged or of another version: it has ${file.length} bytes, version 1 has ${FILE_LENGTH}`,
+    );
+  }
+  const logN = file[LOG_N_AT]!;
+  if (logN < LOG_N_MIN || logN > LOG_N_MAX) {
+    throw new StorageError("key", `the protected ${name} names an impossible scrypt cost`);
+  }
+  return file;
+}
+
+/** @returns logN; 0 for a file that is not protected */
+function costOf(kind: ProtectedFileKind, bytes: Uint8Array | undefined): number {
+  if (bytes === undefined || !opensAsProtected(kind, bytes)) return 0;
+  return checkedFile(kind, bytes)[LOG_N_AT]!;
 }
 
 function assertBytes(bytes: unknown): void {

@@ -53,7 +53,7 @@ export async function readWriterFile(
  *
  * @param salt 16 bytes from the system's generator, drawn for this file
  * @returns the bytes of the file: 102, or with `armor` 219 of ASCII text
- * @throws StorageError `usage`
+ * @throws StorageError `usage`; `key` if the file to replace is malformed
  */
 export async function protectWriterKey(
   key: WriterKey,
