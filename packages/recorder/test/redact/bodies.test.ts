@@ -247,11 +247,54 @@ describe("text", () => {
       ["password:\ntoken:\nhunter2\nb", "password:\n***\n***\nb"],
       ["note:\nhello\n2 >\n1 -\n", "note:\nhello\n2 >\n1 -\n"],
       ["password:\n", "password:\n"],
+      ["'password' =>\n  'hunter2'\nb", "'password' =***\n  ***\nb"],
+      ["password =>\nhunter2\nb", "password =***\n***\nb"],
+      ["password = |\nhunter2\nb", "password = ***\n***\nb"],
+      ["password = >-\nhunter2\nb", "password = ***\n***\nb"],
+      ["password => |2\nhunter2\nb", "password =***\n***\nb"],
+      ["password :=\nhunter2\nb", "password :***\n***\nb"],
+      ["password := \\\nhunter2\nb", "password :***\n***\nb"],
+      ["password = \\\nhunter2\nb", "password = ***\n***\nb"],
+      ["password: \\\nhunter2\nb", "password: ***\n***\nb"],
+      ["password => 'a'\nb", "password =***\nb"],
     ] as const) {
       expect(text(given)).toBe(redacted);
     }
     expect(text("password:\nhun", { cut: true })).toBe("password:\n***");
     expect(text('["password=\\nhunter2\\nb"]')).toBe('["password=\\n***\\nb"]');
+  });
+
+  test("loses all lines of a value that are indented deeper than its name", () => {
+    const key = [
+      "-----BEGIN PRIVATE KEY-----",
+      "MC4CAQAwBQYDK2Vw",
+      "",
+      "-----END PRIVATE KEY-----",
+    ];
+    const indented = (by: string): string => key.map((line) => line && by + line).join("\r\n");
+    const masked = (by: string): string => key.map((line) => line && `${by}***`).join("\r\n");
+    const after = "\r\nuser: me";
+    expect(text(`secret: |\n${indented("  ")}${after}`)).toBe(
+      `secret: ***\n${masked("  ")}${after}`,
+    );
+    for (const [given, redacted] of [
+      ["a:\n  pin: >-\n   1\n    2\n  b: 3", "a:\n  pin: ***\n   ***\n    ***\n  b: 3"],
+      ["- pin: |\n    1\n    2\n  b: 3", "- pin: ***\n    ***\n    ***\n  b: 3"],
+      ["- pin: |\n    1\n    2\n- b: 3", "- pin: ***\n    ***\n    ***\n- b: 3"],
+      ["pin:\n- 1\n- 2\nb: 3", "pin:\n***\n***\nb: 3"],
+      ["pin =>\n\t1\n\n\t2\nb", "pin =***\n\t***\n\n\t***\nb"],
+      ["pin:\n  a:\n    1\n  b: 2\nc", "pin:\n  ***\n    ***\n  ***\nc"],
+      ["pin:\n  token:\n 1\n 2\nb", "pin:\n  ***\n ***\n ***\nb"],
+      ["  pin:\n1\n  b", "  pin:\n***\n  b"],
+      ["pin:\n1\n  b", "pin:\n***\n  b"],
+      ["pin: 1\n  b", "pin: ***\n  b"],
+    ] as const) {
+      expect(text(given)).toBe(redacted);
+    }
+    expect(text("pin: |\n  1\n  2", { cut: true })).toBe("pin: ***\n  ***\n  ***");
+    const hash = [{ name: "email", action: "hash" }] as const;
+    const lines = redactedBody("email: |\n  a\n  b\n", "text/plain", hash).text!.split("\n");
+    expect(lines[2]).toBe("  ***");
   });
 
   test("keeps values of names with more colons than one before a colon", () => {

@@ -86,6 +86,8 @@ const cases: readonly (readonly [name: string, redact: Redact, make: (n: number)
   ["lines", plain, (n) => "a\n".repeat(n)],
   ["names at the ends of lines", plain, (n) => `${"a".repeat(60)}:\n`.repeat(n / 16)],
   ["secret names at the ends of lines", plain, (n) => "token:\n\n".repeat(n)],
+  ["lines of a value below its name", plain, (n) => `token: |\n${" a\n".repeat(n)}`],
+  ["items of lists in a line", plain, (n) => `token:\n${"- ".repeat(n)}a`],
   ["equals signs at the ends of lines", header, (n) => "token=\n\n".repeat(n)],
   ["different hashed members", json, (n) => `{${names(n, (name) => `"${name}field1":1`, ",")}}`],
   ["members that are texts", json, (n) => `[${names(n, (name) => `"/?${name}=1"`, ",")}]`],

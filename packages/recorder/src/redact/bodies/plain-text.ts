@@ -12,34 +12,60 @@ const LINE_COST = 128;
 /** Names that are looked up in a step. */
 const NAMES_STEP = 64;
 
+/** A name whose value is below. */
+interface Awaited {
+  /** The rule for the name. */
+  readonly rank: number;
+  /** The indentation of the name. */
+  readonly indent: number;
+  /** Whether lines of the value were above. */
+  readonly hasBegun: boolean;
+}
+
 /**
  * Redacts text line by line: besides what is recognized anywhere, `name: value` and `name = value` if
  * a rule covers the name, to the end of the line. If the value is not on the line of its name, that is
- * the next line that is not blank.
+ * the next line that is not blank, and those after it while they are indented deeper than the name.
  */
 export function* redactPlainText(text: string, isCut: boolean, rules: RuleSet): Work<string> {
   const lines: string[] = [];
   let since = 0;
-  /** The rule for a name whose value has not come yet. */
-  let awaited = NOT_COVERED;
+  let awaited: Awaited | undefined;
   for (let start = 0; start <= text.length;) {
     const next = text.indexOf("\n", start);
     const end = next === -1 ? text.length : next;
     const line = text.slice(start, end);
     start = end + 1;
     const isLineCut = isCut && next === -1;
-    const isBlank = line.trim() === "";
-    if (awaited === NOT_COVERED) {
-      const redacted = yield* redactText(line, isLineCut, rules);
-      lines.push(yield* redactNamed(redacted, !isLineCut, rules));
-    } else lines.push(isBlank ? line : redactedLine(line, awaited, !isLineCut, rules));
-    if (!isBlank) awaited = yield* nameOfNextLine(line, rules);
+    if (line.trim() === "") lines.push(line);
+    else {
+      const indent = indentOf(line);
+      // A blank line ends no value.
+      const deeper = awaited !== undefined && indent > awaited.indent ? awaited : undefined;
+      const value: Awaited | undefined = awaited?.hasBegun === false ? awaited : deeper;
+      if (value === undefined) {
+        const redacted = yield* redactText(line, isLineCut, rules);
+        lines.push(yield* redactNamed(redacted, !isLineCut, rules));
+      } else lines.push(redactedLine(line, value.rank, !isLineCut && !value.hasBegun, rules));
+      const rank = yield* nameOfNextLine(line, rules);
+      if (rank !== NOT_COVERED) {
+        awaited = { rank, indent: Math.min(indent, value?.indent ?? indent), hasBegun: false };
+      } else awaited = deeper && { ...deeper, hasBegun: true };
+    }
     since += line.length + LINE_COST;
     if (since < STEP) continue;
     since = 0;
     yield;
   }
   return lines.join("\n");
+}
+
+/** Blanks, and what begins items of lists in YAML, before a name or a value. */
+const INDENT = /^[ \t]*(?:[?-][ \t]+)*/u;
+
+/** So that lines below `- name:` are deeper than the name, and items of a list below `name:`, too. */
+function indentOf(line: string): number {
+  return INDENT.exec(line)![0].length;
 }
 
 /** @param line after what is recognized anywhere, such as `name=value`, was replaced */
@@ -65,11 +91,20 @@ function* redactNamed(line: string, isWhole: boolean, rules: RuleSet): Work<stri
 /** What `hashedText` makes. */
 const HASHED = /^hash:[0-9a-f]{32}$/u;
 
+/** Characters at the end of a line where its value would be. */
+const TAIL = 20;
+
+/** What ends a line whose value is on the next: also `=>`, the beginning of a block, and `\\`. */
+const VALUE_BELOW = /[:=]{1,3}>?[ \t]{0,12}(?:\\|[|>][+-]?[1-9]?[+-]?)?$/u;
+
 /** The rule for the name that ends a line, or `NOT_COVERED`. */
 function nameAtEnd(line: string, rules: RuleSet): number {
   const end = line.trimEnd();
-  if (!end.endsWith(":") && !end.endsWith("=")) return NOT_COVERED;
-  return rules.parameter(nameBefore(end, end.length - 1));
+  // Few lines end like this.
+  if (!":=|>\\+-123456789".includes(end.at(-1) ?? " ")) return NOT_COVERED;
+  const tail = Math.max(0, end.length - TAIL);
+  const mark = end.slice(tail).search(VALUE_BELOW);
+  return mark === -1 ? NOT_COVERED : rules.parameter(nameBefore(end, tail + mark));
 }
 
 /** After a colon, what YAML has on the line of a name whose value is below: see `nameOfNextLine`. */
