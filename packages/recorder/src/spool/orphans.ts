@@ -7,7 +7,8 @@ export interface Orphans {
   /**
    * Lists the spool, and takes over the runs whose state has not changed for `orphanMs`, by this
    * process's monotonic clock: clocks that jump must not make a run look dead. If its process was
-   * only suspended, both upload the same blobs under the same names, which does no harm.
+   * only suspended, both upload the same blobs under the same names, which does no harm. Does
+   * nothing while an earlier call goes on.
    */
   look(): Promise<void>;
 }
@@ -80,12 +81,18 @@ export function createOrphans(options: OrphanOptions): Orphans {
     }
   };
 
+  let isLooking = false;
   return {
     async look() {
+      // With a slow spool, it would find a run again that is being sealed, and seal it twice.
+      if (isLooking) return;
+      isLooking = true;
       try {
         await lookOnce();
       } catch (cause) {
         faults.report(`cannot read the spool ${folder}`, cause);
+      } finally {
+        isLooking = false;
       }
     },
   };
