@@ -10,32 +10,44 @@ export interface RecentBlobs {
   /** Nobody uses the bytes of a blob any more: their memory is used again. */
   giveBack(bytes: Uint8Array<ArrayBuffer>): void;
   /** An upload was given up, and may go on using the bytes that it took. */
-  drop(bytes: Uint8Array): void;
+  drop(bytes: Uint8Array<ArrayBuffer>): void;
   /** Forgets all blobs that nobody took. */
   clear(): void;
 }
 
-/** Two segments of a mebibyte, or one blob of the longest. */
+/** Bytes of memory. Two segments of a mebibyte, or one blob of the longest. */
 const BYTES_MAX = 5 * 2 ** 20;
 const EMPTY = Buffer.alloc(0);
 
 export function createRecentBlobs(): RecentBlobs {
   const kept = new Map<string, Uint8Array<ArrayBuffer>>();
+  /** Bytes of the memory of blobs and of `idle`. */
   let used = 0;
   /** Fresh memory takes longer to fault in than to copy to. */
   let idle = EMPTY;
-  const room = (length: number): Uint8Array<ArrayBuffer> => {
+  const setIdle = (memory: Buffer<ArrayBuffer>): void => {
+    used -= idle.length;
+    idle = memory;
+  };
+  const room = (length: number): Uint8Array<ArrayBuffer> | undefined => {
     // A root that only refers to a chunk leaves it to the chunk.
-    if (idle.length < length || idle.length > 4 * length) return Buffer.allocUnsafeSlow(length);
-    const memory = idle.subarray(0, length);
-    idle = EMPTY;
-    return memory;
+    if (idle.length >= length && idle.length <= 4 * length) {
+      const memory = idle.subarray(0, length);
+      idle = EMPTY;
+      return memory;
+    }
+    if (used - idle.length + length > BYTES_MAX) return undefined;
+    if (used + length > BYTES_MAX) setIdle(EMPTY);
+    used += length;
+    return Buffer.allocUnsafeSlow(length);
+  };
+  const release = (bytes: Uint8Array<ArrayBuffer>): void => {
+    used -= bytes.buffer.byteLength;
   };
   return {
     keep(file, bytes) {
-      if (used + bytes.length > BYTES_MAX) return;
-      used += bytes.length;
       const copy = room(bytes.length);
+      if (copy === undefined) return;
       copy.set(bytes);
       kept.set(file, copy);
     },
@@ -45,14 +57,12 @@ export function createRecentBlobs(): RecentBlobs {
       return bytes;
     },
     giveBack(bytes) {
-      used -= bytes.length;
-      if (bytes.buffer.byteLength > idle.length) idle = Buffer.from(bytes.buffer);
+      if (bytes.buffer.byteLength > idle.length) setIdle(Buffer.from(bytes.buffer));
+      else release(bytes);
     },
-    drop(bytes) {
-      used -= bytes.length;
-    },
+    drop: release,
     clear() {
-      for (const bytes of kept.values()) used -= bytes.length;
+      for (const bytes of kept.values()) release(bytes);
       kept.clear();
     },
   };
