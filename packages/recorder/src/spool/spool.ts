@@ -66,9 +66,12 @@ export function createSpool(
         put,
         blobs,
         async discard() {
-          for (const { file, size } of blobs) {
+          // Before any file, because deleting one may fail.
+          for (const { file } of blobs) {
             const copy = recent.take(file);
             if (copy !== undefined) recent.giveBack(copy);
+          }
+          for (const { file, size } of blobs) {
             await deleteFile(folder, file);
             own -= size;
           }
