@@ -1,6 +1,6 @@
-import { mkdir } from "node:fs/promises";
+import { mkdir, open } from "node:fs/promises";
 import { homedir } from "node:os";
-import { isAbsolute, join } from "node:path";
+import { dirname, isAbsolute, join, resolve } from "node:path";
 import { type Failure, reasonOf, systemCodeOf, usage } from "./errors/failures.ts";
 import type { Environment } from "./invocation.ts";
 
@@ -41,15 +41,42 @@ export function expandHome(path: string, env: Environment): string {
 }
 
 /**
- * Creates a folder if it does not exist.
+ * Creates a folder if it does not exist, so that it survives a power failure.
  *
  * @returns whether it was created
  */
 export async function createFolder(path: string): Promise<boolean> {
+  let first: string | undefined;
   try {
-    return (await mkdir(path, { recursive: true, mode: 0o700 })) !== undefined;
+    first = await mkdir(path, { recursive: true, mode: 0o700 });
   } catch (error) {
     throw folderFailure(path, error);
+  }
+  if (first === undefined) return false;
+  const top = dirname(resolve(first));
+  for (let at = resolve(path); at !== top && at !== dirname(at);) {
+    at = dirname(at);
+    await syncFolder(at);
+  }
+  return true;
+}
+
+/**
+ * Flushes the names in a folder to the disk.
+ *
+ * @returns false if this system or file system cannot do that
+ */
+export async function syncFolder(path: string): Promise<boolean> {
+  try {
+    const folder = await open(path, "r");
+    try {
+      await folder.sync();
+    } finally {
+      await folder.close();
+    }
+    return true;
+  } catch {
+    return false;
   }
 }
 

@@ -74,7 +74,7 @@ function* notesOn(report: SetupReport): Generator<string> {
     }
   }
   if (report.copied !== undefined && report.copied !== "-") {
-    yield `${report.copied} was copied: delete it if it was there only for that`;
+    yield `${report.copied} was copied: keep it as a backup, or delete it`;
   }
   if (store?.state === "missing") {
     yield `warning: the folder of the store is missing: \`idk store init\` creates an empty one`;

@@ -9,7 +9,7 @@ import { existsSync } from "node:fs";
 import { open, rm } from "node:fs/promises";
 import { dirname } from "node:path";
 import { Failure, reasonOf, systemCodeOf, usage } from "../errors/failures.ts";
-import { createFolder } from "../folders.ts";
+import { createFolder, syncFolder } from "../folders.ts";
 import { openInput } from "../input/input.ts";
 import type { Session } from "../session.ts";
 import { openIdentities } from "./identities.ts";
@@ -158,4 +158,6 @@ export async function writeNewKey(
   } finally {
     await handle.close();
   }
+  // The user may delete the file that this one is a copy of.
+  await syncFolder(dirname(path));
 }

@@ -276,9 +276,7 @@ describe("idk init -i", () => {
       `copied   identity ${identity}\nexists   store main: ${first.home}/attic\ncreated  configuration`,
     );
     expect(stderr).toContain("other users of this machine can read the identity file stick.key");
-    expect(stderr).toContain(
-      "idk: stick.key was copied: delete it if it was there only for that\n",
-    );
+    expect(stderr).toContain("idk: stick.key was copied: keep it as a backup, or delete it\n");
     expect(stderr).not.toContain("back up");
     expect(readFileSync(identity)).toEqual(readFileSync(first.identity));
     expect(modeOf(identity)).toBe(0o600);
