@@ -6,7 +6,7 @@ import { promptPassphrase } from "../keys/identities.ts";
 import { describeSource, type IdentitySource } from "../keys/identity-source.ts";
 import { type KeyKind, kindOf, type OpenedKey } from "../keys/key-kinds.ts";
 import { askNewPassphrase } from "../keys/new-identity.ts";
-import { replaceKeyFile } from "../keys/replace-key-file.ts";
+import { replaceKeyFile, type Replacement } from "../keys/replace-key-file.ts";
 import { looksLikeIdentity } from "../output/text.ts";
 import type { Session } from "../session.ts";
 
@@ -32,7 +32,7 @@ export const changePassphrase: Command = command(
     const path = fileOf(identity);
     let publicKey: OpenedKey["publicKey"] | undefined;
     let wasProtected = false;
-    const { linked } = await replaceKeyFile(path, "key file", async (old) => {
+    const replaced = await replaceKeyFile(path, "key file", async (old) => {
       const kind = await kindOf(old);
       const name = `${kind.name} file ${path}`;
       if (writer && kind.name !== "writer key") throw usage(`the ${name} is not a writer key file`);
@@ -70,7 +70,7 @@ export const changePassphrase: Command = command(
     const printed = Object.values(publicKey ?? {}).join();
     await session.out.result(printed, { ...publicKey, file: path, protected: protect !== false });
     await session.out.flush();
-    for (const note of notesOn(path, { protect, wasProtected, linked })) {
+    for (const note of notesOn(path, { protect, wasProtected, ...replaced })) {
       await session.out.note(`idk: ${note}`);
     }
   },
@@ -126,19 +126,27 @@ function isText(bytes: Uint8Array): boolean {
   return Buffer.from(bytes).toString("latin1").trimStart().startsWith("-----BEGIN ");
 }
 
-interface Change {
+interface Change extends Replacement {
   readonly protect: boolean | undefined;
   readonly wasProtected: boolean;
-  readonly linked: boolean;
 }
 
-function* notesOn(path: string, { protect, wasProtected, linked }: Change): Generator<string> {
+function* notesOn(
+  path: string,
+  { protect, wasProtected, linked, overwritten, formerMode }: Change,
+): Generator<string> {
   if (protect === false) yield `${path} has no passphrase any more: whoever can read it can use it`;
   else if (wasProtected) {
     yield `the passphrase of ${path} was changed; copies and backups of the file keep the old one`;
   } else {
     yield `${path} is now protected; copies and backups of the file are not`;
   }
-  if (linked)
+  if ((formerMode & 0o077) !== 0) {
+    yield `only the owner of ${path} can use it now: its mode was ${formerMode.toString(8)}`;
+  }
+  if (linked) {
     yield `warning: another hard link to ${path} still has the old content: replace it, too`;
+  } else if (!overwritten) {
+    yield `warning: the old content of ${path} could not be overwritten, and may remain on the disk`;
+  }
 }

@@ -2,7 +2,15 @@ import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { protectWriterKey, writerKeyFromSeed } from "@idk/snapshots";
 import { generateIdentity, protectIdentity, readIdentityFile } from "@idk/storage";
 import { randomBytes } from "node:crypto";
-import { readdirSync, readFileSync, statSync, symlinkSync } from "node:fs";
+import {
+  chmodSync,
+  closeSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+} from "node:fs";
 import { answering, atTerminal } from "../support/at-terminal.ts";
 import {
   checkManners,
@@ -25,6 +33,10 @@ const next = { IDK_NEW_PASSPHRASE: NEXT };
 const textOf = (name: string) => readFileSync(path(name), "latin1");
 const recipientIn = async (name: string, passphrase?: string): Promise<string[]> =>
   (await readIdentityFile(workspace.read(name), passphrase)).map(({ recipient }) => recipient);
+
+const asUser =
+  process.getuid?.() === 0 ? ["setpriv", "--bounding-set", "-dac_override,-dac_read_search"] : [];
+const possible = process.getuid?.() !== 0 || Bun.which("setpriv") !== null;
 
 /** A plain identity file. */
 async function plain(name: string): Promise<string> {
@@ -171,6 +183,34 @@ describe("keygen --change", () => {
     write("noted.key", `# in the safe, too\n${textOf("noted.key")}`);
     const { stderr } = await ok(["keygen", "--change", "-i", "noted.key"], { env: next });
     expect(stderr).toStartWith("idk: warning: the comments in noted.key are not kept");
+  });
+
+  test("says that a group has no access any more", async () => {
+    await plain("group.key");
+    chmodSync(path("group.key"), 0o640);
+    const { stderr } = await ok(["keygen", "--change", "-i", "group.key"], { env: next });
+    expect(stderr).toContain("idk: only the owner of group.key can use it now: its mode was 640\n");
+    expect(statSync(path("group.key")).mode & 0o777).toBe(0o600);
+  });
+
+  // Root may write to any file, unless it gives that up.
+  test.skipIf(!possible)("overwrites the old content of a read-only file", async () => {
+    await writeProtected(path("read-only.key"), PASSPHRASE);
+    chmodSync(path("read-only.key"), 0o400);
+    const before = workspace.read("read-only.key");
+    const reader = openSync(path("read-only.key"), "r");
+    const args = [MAIN, "keygen", "--change", "--no-passphrase", "-i", "read-only.key"];
+    const child = Bun.spawnSync([...asUser, process.execPath, ...args], {
+      cwd: workspace.folder,
+      env: isolated(old),
+    });
+    expect([child.exitCode, child.stderr.toString()]).toEqual([
+      0,
+      "idk: read-only.key has no passphrase any more: whoever can read it can use it\n",
+    ]);
+    expect(readFileSync(reader)).toEqual(Buffer.alloc(before.length));
+    closeSync(reader);
+    expect(statSync(path("read-only.key")).mode & 0o777).toBe(0o400);
   });
 
   test("refuses a file with a key in a comment, before anything is asked", async () => {

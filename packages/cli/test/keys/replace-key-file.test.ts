@@ -14,6 +14,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from "node:fs";
+import { randomUUID } from "node:crypto";
 import { open } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -86,7 +87,11 @@ describe("replacing a key file", () => {
 
   test("leaves the old content to another hard link, and reports that", async () => {
     linkSync(file, join(folder, "copy"));
-    expect(await replace(async () => "new")).toEqual({ linked: true });
+    expect(await replace(async () => "new")).toEqual({
+      linked: true,
+      overwritten: false,
+      formerMode: 0o600,
+    });
     expect(readFileSync(join(folder, "copy"), "utf8")).toBe("the old key");
     expect(readFileSync(file, "utf8")).toBe("new");
   });
@@ -103,10 +108,26 @@ describe("replacing a key file", () => {
       return syncs === 2 ? Promise.reject(new Error("i/o error")) : sync.call(this);
     });
     const reader = openSync(file, "r");
-    await replace(async () => "new");
+    expect(await replace(async () => "new")).toMatchObject({ linked: false, overwritten: false });
     expect(readFileSync(reader, "utf8")).toBe("the old key");
     closeSync(reader);
     expect(syncs).toBe(2);
+  });
+
+  test("removes what killed runs left, and nothing else", async () => {
+    const leftover = join(folder, `me.key.${randomUUID()}.tmp`);
+    writeFileSync(leftover, "the new key");
+    const others = [
+      `you.key.${randomUUID()}.tmp`,
+      "me.key.notes.tmp",
+      `me.key.${randomUUID()}.bak`,
+    ];
+    for (const name of others) writeFileSync(join(folder, name), "mine");
+    const reader = openSync(leftover, "r");
+    await replace(async () => "new");
+    expect(readFileSync(reader)).toEqual(Buffer.alloc("the new key".length));
+    closeSync(reader);
+    expect(readdirSync(folder).toSorted()).toEqual(["me.key", ...others].toSorted());
   });
 
   test("changes nothing if there is no new content", async () => {

@@ -7,11 +7,7 @@ import { writeFileSync } from "node:fs";
  *
  * @returns the recipient
  */
-export async function writeProtected(
-  file: string,
-  passphrase: string,
-  logN = 14,
-): Promise<string> {
+export async function writeProtected(file: string, passphrase: string, logN = 14): Promise<string> {
   const identity = await generateIdentity();
   writeFileSync(file, await protectIdentity(identity, passphrase, { logN }), { mode: 0o600 });
   return identity.recipient;
