@@ -1,5 +1,6 @@
 import type { StoreLocation } from "@idk/storage/url";
 import { existsSync } from "node:fs";
+import { isListedFor } from "../blobs/listing/is-listed.ts";
 import { type Command, command } from "../command.ts";
 import {
   choice,
@@ -10,16 +11,19 @@ import {
   nameChoice,
   optional,
   overrides,
+  passphrase,
   path,
   paths,
   recipients,
   store,
   text,
+  validIdentitySources,
   workers,
 } from "../config/settings.ts";
 import { reportOverrides } from "../config/overrides.ts";
 import { usage } from "../errors/failures.ts";
 import { parseLine, readList } from "../input/list-file.ts";
+import { loadUnasked } from "../keys/identities.ts";
 import { loadDedupSecret } from "../keys/key-files.ts";
 import { loadRecipients } from "../keys/recipients.ts";
 import { fileJournals } from "../put/file-journals.ts";
@@ -46,6 +50,9 @@ export const put: Command = command(
     done: optional(path),
     store,
     recipients,
+    // Only to find out whether the user can list what was stored.
+    identity: validIdentitySources,
+    passphrase,
     name: nameChoice,
     type: optional(text),
     chunkSize: optional(chunkSize),
@@ -84,7 +91,10 @@ export const put: Command = command(
         name === false ? metadata(each.path) : metadataInside(each, metadata);
       // With --quiet the addresses are all there is to see.
       const listAll = settings.verbose || settings.quiet;
-      const filesOptions = { ...options, metadata: keep, used, listAll };
+      const isListed = async (address: string) =>
+        !listAll &&
+        isListedFor(await loadUnasked(settings, session), to, opened, address, session.signal);
+      const filesOptions = { ...options, metadata: keep, used, isListed };
       await putFiles(opened, source, filesOptions, openJournal, session);
     } else {
       await putFile(

@@ -4,6 +4,7 @@ import {
   array,
   boolean,
   custom,
+  fallback,
   type GenericSchema,
   type InferOutput,
   literal,
@@ -242,6 +243,9 @@ export const identitySources: Field<IdentitySource[]> = valibotOptional(
   ),
   [],
 );
+
+/** The same for commands that do without: sources that are not valid count as none. */
+export const validIdentitySources: Field<IdentitySource[]> = fallback(identitySources, []);
 
 export const recipients: Field<RecipientSource[]> = valibotOptional(
   array(

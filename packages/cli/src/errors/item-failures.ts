@@ -15,7 +15,7 @@ export interface ItemFailures {
    */
   add(item: string, error: unknown): Promise<void>;
   /**
-   * On a terminal, prints the failures again below what has been printed since. Does nothing if there
+   * If standard error is a terminal, prints the failures again below what has been printed since. Does nothing if there
    * are few items.
    *
    * @param items their total number
@@ -59,7 +59,7 @@ export function createItemFailures(
       if (line !== undefined && lines.length < FEW) lines.push(line);
     },
     async repeat(items) {
-      if (items <= FEW || lines.length === 0 || !out.terminal || !standardError().terminal) return;
+      if (items <= FEW || lines.length === 0 || !standardError().terminal) return;
       const more = codes.length - lines.length;
       await out.note(`failed${more > 0 ? `, with ${more} more above` : ""}:`);
       for (const line of lines) await out.note(`  ${line}`);

@@ -18,8 +18,8 @@ export interface FilesPutOptions extends Omit<FilePutOptions, "metadata"> {
   readonly metadata: (file: FileToPut) => Promise<Metadata>;
   /** Added to each result in JSON. */
   readonly used: object;
-  /** Whether to print every address on a terminal, too. */
-  readonly listAll: boolean;
+  /** Whether the user can list this address by the name of its file, so that few need be printed. */
+  readonly isListed: (address: string) => Promise<boolean>;
 }
 
 /** The files to store. */
@@ -41,20 +41,20 @@ interface FileItem {
 }
 
 /**
- * Stores files concurrently and prints a line for each as it completes; on a terminal, only if there
- * are few. A failed file does not stop the others. A large file is resumed where an interrupted run
+ * Stores files concurrently and prints a line for each as it completes; on a terminal, only for the
+ * first, if the user can list the others. A failed file does not stop the others. A large file is resumed where an interrupted run
  * stopped.
  */
 export async function putFiles(
   opened: Store,
   { files, measure }: FileSource,
-  { metadata: metadataOf, used, listAll, ...options }: FilesPutOptions,
+  { metadata: metadataOf, used, isListed, ...options }: FilesPutOptions,
   openJournal: OpenFileJournal,
   session: Session,
 ): Promise<void> {
   const { out } = session;
   using meter = session.progress.start({ command: "put", noun: "file", measure });
-  const table = out.terminal && !out.json ? terminalTable(listAll) : plainTable();
+  const table = out.terminal && !out.json ? terminalTable(isListed) : plainTable();
   const failures = createListFailures(session, "file", "file");
   const sum = { files: 0, bytes: 0, chunks: 0, skippedChunks: 0, skippedBytes: 0 };
   const add = (report: PutReport): void => {
@@ -106,10 +106,6 @@ export async function putFiles(
       yield { key: item, content, options: { metadata, journal, onProgress: meter.part() } };
     }
   }
-  const printRest = async (): Promise<void> => {
-    const rest = table.end();
-    if (rest !== undefined) await out.text(`${rest}\n`);
-  };
   let refusals = 0;
   try {
     for await (const result of opened.putMany(items(), { ...options, concurrency: AT_ONCE })) {
@@ -122,7 +118,7 @@ export async function putFiles(
         refusals = 0;
         const { name, mtime } = item.metadata;
         const stored = { address, bytes: report.bytes, path: file };
-        const line = table.add(stored, name !== undefined);
+        const line = await table.add(stored, name !== undefined);
         const dated = mtime !== undefined && { mtime };
         const details = { ok: true, file, address, ...dated, ...report, ...used };
         if (line === undefined) await out.report(details);
@@ -141,7 +137,7 @@ export async function putFiles(
         const others =
           table.omitted === 0
             ? "files without an address here are not stored"
-            : `\`idk ls --long\` lists the ${count(table.omitted, "file")} stored before`;
+            : `\`idk ls --long\` lists the ${count(table.omitted, "file")} stored without an address here`;
         throw new Failure(code, `stopped: the store failed ${refusals} files in a row; ${others}`);
       }
     }
@@ -149,7 +145,7 @@ export async function putFiles(
     // By now no writes are pending.
     for (const item of unfinished) await end(item, error);
     meter.finish();
-    await printRest();
+    await failures.repeat(sum.files + failures.count);
     if (sum.files > 0 && session.signal.aborted && !out.json) {
       const where =
         table.omitted === 0
@@ -160,7 +156,6 @@ export async function putFiles(
     throw error;
   }
   meter.finish();
-  await printRest();
   const all = sum.files + failures.count;
   await failures.repeat(all);
   const changed = differing === 0 ? "" : `, ${differing} of them changed since`;
@@ -173,7 +168,10 @@ export async function putFiles(
   ];
   await out.note(parts.filter((part) => part !== undefined).join("; "));
   if (table.omitted > 0) {
-    await out.note("idk: `idk ls --long` lists the files with their addresses; put -v prints them");
+    const others = count(table.omitted, "file");
+    await out.note(
+      `idk: \`idk ls --long\` lists the other ${others} with their addresses; put -v prints all`,
+    );
   }
   if (differing > 0 && !out.json) {
     await out.note("idk: to store changed files again, put them without --done");

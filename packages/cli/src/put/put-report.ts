@@ -6,12 +6,10 @@ export interface PutTable {
   /**
    * Adds a stored file.
    *
-   * @param isNamed whether `idk ls --long` lists it by name, so that its address may be omitted
+   * @param isNamed whether its name is stored with it; if not, its address is never omitted
    * @returns the text to print at once, if any
    */
-  add(file: StoredFile, isNamed: boolean): string | undefined;
-  /** The lines of few files, to print at the end. */
-  end(): string | undefined;
+  add(file: StoredFile, isNamed: boolean): Promise<string | undefined>;
   /** How many files have no line. */
   readonly omitted: number;
 }
@@ -31,38 +29,33 @@ const FEW = 20;
 /** Prints addresses and paths at once, for programs. */
 export function plainTable(): PutTable {
   return {
-    add: ({ address, path }) => `${address}  ${printable(path)}`,
-    end: () => undefined,
+    add: async ({ address, path }) => `${address}  ${printable(path)}`,
     omitted: 0,
   };
 }
 
 /**
- * A table for a terminal.
+ * A table for a terminal. Prints each line at once: content whose address was never printed cannot be
+ * found if the process is killed.
  *
- * @param all whether to print each line at once, however many there are
+ * @param isListed whether the user can list an address by the name of its file, so that lines may be
+ *   omitted; called once, when there are too many
  */
-export function terminalTable(all: boolean): PutTable {
+export function terminalTable(isListed: (address: string) => Promise<boolean>): PutTable {
   let header = `${"ADDRESS".padEnd(ADDRESS_WIDTH)}  ${"SIZE".padStart(SIZE_WIDTH)}  FILE\n`;
-  const held: string[] = [];
-  let omitted = 0;
-  const withHeader = (lines: string): string => {
-    const text = header + lines;
-    header = "";
-    return text;
-  };
+  let [printed, omitted] = [0, 0];
+  let mayOmit: Promise<boolean> | undefined;
   return {
-    add({ address, bytes, path }, isNamed) {
+    async add({ address, bytes, path }, isNamed) {
+      if (isNamed && printed >= FEW && (await (mayOmit ??= isListed(address)))) {
+        omitted += 1;
+        return undefined;
+      }
       const row = `${address}  ${roundBytes(bytes).padStart(SIZE_WIDTH)}  ${printable(path)}`;
-      if (all || !isNamed) return withHeader(row);
-      omitted += 1;
-      if (omitted <= FEW) held.push(row);
-      return undefined;
-    },
-    end() {
-      if (omitted === 0 || omitted > FEW) return undefined;
-      omitted = 0;
-      return withHeader(held.splice(0).join("\n"));
+      const text = header + row;
+      header = "";
+      printed += 1;
+      return text;
     },
     get omitted() {
       return omitted;

@@ -1,0 +1,26 @@
+import type { Identity, Recipient, Store } from "@idk/storage";
+import { codeOf } from "../../errors/failures.ts";
+
+/**
+ * Whether `idk ls --long` with these identities lists a blob that has just been stored. False if that
+ * is not certain: the store may accept uploads and reject everything else.
+ *
+ * @throws the reason of `signal`
+ */
+export async function isListedFor(
+  identities: readonly Identity[],
+  recipients: readonly Recipient[],
+  opened: Pick<Store, "list" | "has">,
+  address: string,
+  signal: AbortSignal,
+): Promise<boolean> {
+  if (!identities.some(({ recipient }) => recipients.includes(recipient))) return false;
+  try {
+    for await (const _ of opened.list({ signal })) break;
+    return await opened.has(address, { signal });
+  } catch (error) {
+    signal.throwIfAborted();
+    if (codeOf(error) === "unexpected") throw error;
+    return false;
+  }
+}
