@@ -1,11 +1,9 @@
 import type { Address, DeleteReport, SkippedBlob, Store } from "@idk/storage";
 import { Failure, usage } from "../errors/failures.ts";
-import type { ItemFailures } from "../errors/item-failures.ts";
 import { openTerminal } from "../keys/terminal.ts";
 import { count } from "../output/text.ts";
 import type { Meter } from "../progress/meter.ts";
 import type { Session } from "../session.ts";
-import { runMany } from "./run-many.ts";
 
 export interface TreeRemoval {
   /** Remove chunks despite a dedup secret. */
@@ -18,8 +16,11 @@ export interface TreeRemoval {
   readonly printAddress: boolean;
   /** The progress of several removals, of which this is one. */
   readonly meter?: Meter | undefined;
-  /** Collects the nodes in place of removing them, for `removeNodes`: other trees may share them. */
+  /** Collects the nodes in place of removing them: other trees may share them. */
   readonly keptNodes?: Set<Address> | undefined;
+  /** Called before anything is removed, with the nodes of the tree. */
+  readonly onNodes?: ((nodes: readonly Address[]) => void) | undefined;
+  readonly onRootRemoved?: (() => void) | undefined;
   /** Added to the result in JSON. */
   readonly details?: object | undefined;
 }
@@ -52,22 +53,10 @@ export async function removeTree(
   );
 }
 
-/** Removes the nodes of trees that were removed: after the last of them, because trees may share nodes. */
-export async function removeNodes(
-  opened: Pick<Store, "delete">,
-  nodes: ReadonlySet<Address>,
-  failures: ItemFailures,
-  session: Session,
-): Promise<void> {
-  const remove = async (node: Address, signal: AbortSignal) => opened.delete(node, { signal });
-  const options = { concurrency: 8, nameOf: String, onDone() {}, stopIfRefused: true };
-  await runMany(nodes, remove, { ...options, failures }, session);
-}
-
 async function deleteTree(
   opened: Pick<Store, "deleteTree">,
   address: string,
-  { force, askAbove, effect = "", meter, keptNodes }: TreeRemoval,
+  { force, askAbove, effect = "", meter, keptNodes, onNodes, onRootRemoved }: TreeRemoval,
   session: Session,
 ): Promise<DeleteReport> {
   const { out, progress, signal } = session;
@@ -80,7 +69,8 @@ async function deleteTree(
       force,
       signal,
       keptNodes,
-      confirm: async ({ blobs }) => {
+      confirm: async ({ blobs, nodes }) => {
+        onNodes?.(nodes);
         if (blobs > askAbove) {
           await confirmed(`the tree ${address} has ${count(blobs, "blob")}${effect}`, session);
         }
@@ -88,6 +78,7 @@ async function deleteTree(
         return true;
       },
       onProgress({ blobs }) {
+        if (removed === 0) onRootRemoved?.();
         removed = blobs;
         own?.itemDone();
         update?.({ bytes: 0, chunks: blobs });

@@ -1,7 +1,8 @@
 import type { Address, Store } from "@idk/storage";
 import { resolveAddress } from "../blobs/address.ts";
 import { type AddressSource, onlyAddress } from "../blobs/address-list.ts";
-import { removeNodes, removeTree } from "../blobs/remove-tree.ts";
+import { removeTree } from "../blobs/remove-tree.ts";
+import { createTreesRemoval, type TreesRemoval } from "../blobs/remove-trees.ts";
 import { resealContent, type ResealSettings } from "../blobs/reseal.ts";
 import { forEachAddress, ROOTS_AT_ONCE, runMany } from "../blobs/run-many.ts";
 import { type Command, command } from "../command.ts";
@@ -90,11 +91,12 @@ export async function rewrapMany(
   const { out } = session;
   const { reseal } = settings;
   const old: Address[] = [];
-  const keptNodes = new Set<Address>();
+  const trees = createTreesRemoval(opened, session);
+  let nodes = 0;
   const deletions = createListFailures(session, "deletion", "address");
   let deleting = false;
   let deleted = 0;
-  await forEachAddress(
+  const rewrapping = forEachAddress(
     settings,
     opened,
     {
@@ -115,12 +117,12 @@ export async function rewrapMany(
         if (!settings.deleteOld || failures.count > 0) return;
         deleting = true;
         const remove = async (previous: Address): Promise<void> => {
-          await deleteOld(opened, previous, settings, session, { meter, keptNodes });
+          await deleteOld(opened, previous, settings, session, { meter, trees });
           deleted += 1;
         };
         const options = { concurrency: 1, nameOf: String, onDone() {}, stopIfRefused: true };
         await runMany(old, remove, { ...options, failures: deletions }, session);
-        await removeNodes(opened, keptNodes, deletions, session);
+        nodes = await trees.removeNodes(deletions);
       },
       left() {
         if (!settings.deleteOld) return undefined;
@@ -138,11 +140,12 @@ export async function rewrapMany(
               : NONE_DELETED,
           );
         }
-        deletions.throwIfAny(old.length + keptNodes.size);
+        deletions.throwIfAny(old.length + nodes);
       },
     },
     session,
   );
+  await rewrapping.finally(async () => trees.reportLeft());
 }
 
 const NONE_DELETED =
@@ -154,13 +157,14 @@ async function deleteOld(
   previous: Address,
   { yes }: ResealFlags,
   session: Session,
-  several?: { readonly meter: Meter; readonly keptNodes: Set<Address> },
+  several?: { readonly meter: Meter; readonly trees: TreesRemoval },
 ): Promise<void> {
   const effect = "; other roots that share its chunks lose their content";
   const askAbove = yes ? Infinity : 0;
-  const details = several && { ok: true };
-  const removal = { force: false, askAbove, effect, printAddress: true, details, ...several };
-  await removeTree(opened, previous, removal, session);
+  const removal = { force: false, askAbove, effect, printAddress: true };
+  if (several === undefined) return removeTree(opened, previous, removal, session);
+  const { meter, trees } = several;
+  await trees.remove(previous, { ...removal, meter, details: { ok: true } });
 }
 
 /**

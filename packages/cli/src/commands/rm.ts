@@ -2,7 +2,8 @@ import type { Address } from "@idk/storage";
 import { isPrefix, resolveAddress } from "../blobs/address.ts";
 import { onlyAddress } from "../blobs/address-list.ts";
 import { chunksBelow, createLeftTally } from "../blobs/chunks-left.ts";
-import { removeNodes, removeTree } from "../blobs/remove-tree.ts";
+import { removeTree } from "../blobs/remove-tree.ts";
+import { createTreesRemoval } from "../blobs/remove-trees.ts";
 import { forEachAddress } from "../blobs/run-many.ts";
 import { type Command, command } from "../command.ts";
 import {
@@ -67,9 +68,9 @@ export const rm: Command = command(
     };
 
     if (only === undefined) {
-      const keptNodes = new Set<Address>();
-      const removal = { force, askAbove, printAddress: true, keptNodes, details: { ok: true } };
-      await forEachAddress(
+      const trees = createTreesRemoval(opened, session);
+      const removal = { force, askAbove, printAddress: true, details: { ok: true } };
+      const removing = forEachAddress(
         { ...settings, removes: true },
         opened,
         {
@@ -78,14 +79,15 @@ export const rm: Command = command(
           concurrency: tree ? 1 : AT_ONCE,
           summary: (done) => `removed ${count(done, tree ? "tree" : "blob")}`,
           async work(address, stop, meter) {
-            if (tree) await removeTree(opened, address, { ...removal, meter }, session);
+            if (tree) await trees.remove(address, { ...removal, meter });
             else await out.report({ ok: true, ...(await removeOne(address, stop)) });
           },
-          finish: (failures) => removeNodes(opened, keptNodes, failures, session),
+          finish: async (failures) => void (await trees.removeNodes(failures)),
           notes: () => left.note(),
         },
         session,
       );
+      await removing.finally(async () => trees.reportLeft());
       return;
     }
     const address = await resolveAddress(opened, only, signal);

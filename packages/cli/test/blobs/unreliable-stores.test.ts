@@ -125,8 +125,11 @@ describe("rewrap --reseal --delete-old, if the store fails to delete", () => {
       resolve: async (address: string) => address,
       stat: async () => ({ size: 1, padding: 0 }),
       reseal: async () => "d".repeat(64),
-      async deleteTree(address: string, { keptNodes }: DeleteTreeOptions) {
+      has: async () => true,
+      async deleteTree(address: string, { keptNodes, confirm, onProgress }: DeleteTreeOptions) {
+        await confirm?.({ blobs: 3, nodes: [NODE] });
         await remove(address);
+        onProgress?.({ blobs: 1, skipped: 0 });
         keptNodes?.add(NODE);
         return { blobs: 2, skipped: 0 };
       },
@@ -151,12 +154,13 @@ describe("rewrap --reseal --delete-old, if the store fails to delete", () => {
       "resealed 2 addresses; none failed",
       "idk: note: 1 of 2 old trees deleted completely",
     ]);
-    expect(failure).toBe("Failure: 1 of 3 deletions failed");
-    expect(deleted).toEqual([OTHER, NODE]);
+    expect(failure).toBe("Failure: 1 of 2 deletions failed");
+    expect(deleted).toEqual([OTHER]);
   });
 
   test("deletes shared nodes after all old trees, and fails if that fails", async () => {
-    const { failure, notes, deleted } = await resealBoth(NODE);
+    const { failure, notes, reports, deleted } = await resealBoth(NODE);
+    expect(reports.at(-1)).toEqual({ ok: false, notDeleted: [NODE] });
     expect(notes.at(-1)).toBe("idk: note: 2 of 2 old trees deleted completely");
     expect(failure).toBe("Failure: 1 of 3 deletions failed");
     expect(deleted).toEqual([ROOT, OTHER]);

@@ -3,6 +3,7 @@ import { alice, aliceStore, bob, encodedRoot, nacl, outcome, random, sha256 } fr
 import {
   type Address,
   type Backend,
+  type DeleteTreeOptions,
   type SkippedBlob,
   loadNaCl,
   publicKeyOf,
@@ -194,7 +195,7 @@ describe("deleting a forged tree", () => {
     const plans: unknown[] = [];
     const confirm = (plan: unknown) => plans.push(plan) > 0;
     const report = await aliceStore({ backend }).deleteTree(forged, { confirm });
-    expect(plans).toEqual([{ blobs: 4 }]);
+    expect(plans).toEqual([{ blobs: 4, nodes: [expect.any(String), expect.any(String)] }]);
     expect(report).toEqual({ blobs: 4, skipped: 0 });
     expect(await names(inner)).toEqual([]);
     // The root, each of the two nodes once to count and once to delete, and one ranged read.
@@ -224,7 +225,10 @@ describe("deleting a tree", () => {
       };
       expect(await outcome(store.deleteTree(address, { confirm }))).toBe("usage");
     }
-    expect(seen).toEqual([{ blobs: 9 }, { blobs: 9 }]);
+    expect(seen).toEqual([
+      { blobs: 9, nodes: [] },
+      { blobs: 9, nodes: [] },
+    ]);
     const reason = new Error("no terminal to ask on");
     const confirm = () => Promise.reject(reason);
     expect(await outcome(store.deleteTree(address, { confirm }))).toBe(reason);
@@ -265,11 +269,20 @@ describe("deleting a tree", () => {
     const first = await forgeTree(backend, alice.recipient, leaves);
     const second = await store.rewrap(first, [alice.recipient]);
     const keptNodes = new Set<Address>();
-    const report = { blobs: 1 + leaves.length + 2, skipped: 0 };
+    const planned: Address[][] = [];
+    const options: DeleteTreeOptions = {
+      keptNodes,
+      confirm({ nodes }) {
+        planned.push(nodes.toSorted());
+        return true;
+      },
+    };
+    const report = { blobs: 1 + leaves.length, skipped: 0 };
     for (const root of [first, second]) {
-      expect(await store.deleteTree(root, { keptNodes })).toEqual(report);
+      expect(await store.deleteTree(root, options)).toEqual(report);
     }
     expect(keptNodes.size).toBe(2);
+    expect(planned).toEqual([[...keptNodes].toSorted(), [...keptNodes].toSorted()]);
     expect(await names(backend)).toEqual([...keptNodes].toSorted());
   });
 });

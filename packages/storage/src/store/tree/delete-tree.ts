@@ -25,10 +25,10 @@ export interface DeleteTreeOptions extends ReadOptions {
    */
   readonly confirm?: ((plan: DeletePlan) => boolean | Promise<boolean>) | undefined;
   /**
-   * Collects the nodes of the tree, which are then not deleted, but count as if they were. Trees may
-   * share nodes, as those of `rewrap` do, and a tree without one of its nodes cannot be deleted. To
-   * delete several trees, pass all calls the same set, and then `delete` each address in it. By
-   * default, the nodes are deleted with the tree.
+   * Collects the nodes of the tree, which are then not deleted and not in the report. Trees may share
+   * nodes, as those of `rewrap` do, and a tree without one of its nodes cannot be deleted. To delete
+   * several trees, pass all calls the same set, and then `delete` each address in it except the
+   * `nodes` of trees whose roots were not deleted. By default, the nodes are deleted with the tree.
    */
   readonly keptNodes?: Set<Address> | undefined;
   /** Called after each deleted blob, the root first, with the report so far. */
@@ -41,11 +41,13 @@ export interface DeleteTreeOptions extends ReadOptions {
 export interface DeletePlan {
   /** The most blobs that will be deleted: distinct ones, including the root. */
   readonly blobs: number;
+  /** The nodes of the tree: the distinct blobs between the root and the chunks. */
+  readonly nodes: readonly Address[];
 }
 
 /** What `deleteTree` has done. */
 export interface DeleteReport {
-  /** Distinct blobs deleted, including the root, and chunks that were already gone. */
+  /** Distinct blobs deleted, including the root, and chunks that were already gone; no `keptNodes`. */
   readonly blobs: number;
   /** Distinct blobs that the tree refers to and that were not deleted; see `onSkipped`. */
   readonly skipped: number;
@@ -106,7 +108,7 @@ export async function deleteTree(
   function isNew({ reference }: Child): boolean {
     return !left.has(reference.address);
   }
-  if (confirm && !(await confirm({ blobs: left.size + 1 }))) {
+  if (confirm && !(await confirm({ blobs: left.size + 1, nodes: [...nodes] }))) {
     throw usage(`deleting the tree ${root.address} was not confirmed: nothing was deleted`);
   }
 
@@ -130,10 +132,7 @@ export async function deleteTree(
   for await (const _ of pMapIterable(leaves(), deleteLeaf, { concurrency }));
   for (const node of nodes) {
     if (keptNodes === undefined) await deleteOne(node);
-    else {
-      keptNodes.add(node);
-      count();
-    }
+    else keptNodes.add(node);
   }
   return { ...report };
 }
