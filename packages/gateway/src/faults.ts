@@ -1,5 +1,6 @@
 import { CatalogError } from "./catalog/catalog.ts";
 import { S3Error } from "./errors.ts";
+import { StorageError } from "@idk/storage";
 
 /** An error as the client sees it. What went wrong inside is its cause, for the log alone. */
 export function s3ErrorOf(error: unknown): S3Error {
@@ -7,7 +8,8 @@ export function s3ErrorOf(error: unknown): S3Error {
   if (reason instanceof S3Error) return reason;
   const isPassing =
     (error instanceof CatalogError && error.code === "unavailable") ||
-    (error instanceof Error && "code" in error && error.code === "unavailable");
+    (error instanceof Error && "code" in error && error.code === "unavailable") ||
+    (error instanceof StorageError && error.transient);
   return new S3Error(isPassing ? "ServiceUnavailable" : "InternalError", undefined, {
     cause: error,
   });

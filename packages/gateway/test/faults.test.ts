@@ -19,3 +19,8 @@ test("another error is an internal one, whatever caused it", () => {
     expect(s3ErrorOf(error)).toMatchObject({ code: "InternalError", cause: error });
   }
 });
+
+test("what the server cannot read now may be readable later", () => {
+  const error = new StorageError("address", "unreadable", { transient: true });
+  expect(s3ErrorOf(error)).toMatchObject({ code: "ServiceUnavailable", status: 503, cause: error });
+});

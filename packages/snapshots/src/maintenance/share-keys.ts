@@ -71,7 +71,7 @@ export async function shareKeys(
   const skipped: SkippedSnapshot[] = [];
   const blobCount = await countBlobs(repository, signal);
   const chains = new Set<string>();
-  for await (const found of repository.heads(options)) {
+  for await (const found of repository.heads({ ...options, reportUnreadable: false })) {
     const { head } = found;
     if (head.kind !== "snap" || chains.has(head.name)) continue;
     const snap = { ...found, head };

@@ -1,9 +1,11 @@
+import { type Address, StorageError } from "@idk/storage";
 import type { SizedBlob } from "./address-set.ts";
 import { CHILD_OVERHEAD, ROOT_BLOB_MAX, fetchBlob, openRoot } from "@idk/storage/blobs";
 import { METADATA_PACK } from "../format/limits.ts";
 import { RECORD_TYPES } from "../format/records/types.ts";
 import { type StoredHead, verifiedHead } from "../rules/counting.ts";
 import { decodeHead } from "../format/records/head.ts";
+import type { MarkerBackend } from "../repository/marker-backend.ts";
 import type { Repository } from "../repository/repository.ts";
 import { inParallel } from "./in-parallel.ts";
 import { isFaultOfOne } from "../repository/find-heads.ts";
@@ -46,21 +48,18 @@ export async function forEachHead(
 }
 
 /**
- * The head that a blob is, verified but for the settings; undefined if it is anything else, damaged or
- * gone. A request or two.
+ * The head that a blob is, verified but for the settings; undefined if it is anything else, gone, or its
+ * bytes are damaged. A request or two.
+ *
+ * @throws StorageError also if the server has the blob and cannot return it now: it may be a head
  */
 async function headIn(
   { backend, naCl, identities, pinned }: Repository,
   { address, size }: SizedBlob,
   signal?: AbortSignal,
 ): Promise<StoredHead | undefined> {
+  if (size >= PROBED_MIN && (await isNoRoot(backend, address, signal))) return undefined;
   try {
-    if (size >= PROBED_MIN && backend.getRange !== undefined) {
-      const start = new Uint8Array(PREAMBLE);
-      const length = await backend.getRange(address, 0, start, { signal });
-      const header = new DataView(start.buffer).getUint16(HEADER_LENGTH_AT);
-      if (length < PREAMBLE || header === CHILD_HEADER) return undefined;
-    }
     const content = await withRootBuffer(async (buffer) => {
       const root = openRoot(
         naCl,
@@ -77,4 +76,25 @@ async function headIn(
     if (isFaultOfOne(error)) return undefined;
     throw error;
   }
+}
+
+/** Whether a blob is gone, or a leaf or node by its first bytes. */
+async function isNoRoot(
+  backend: MarkerBackend,
+  address: Address,
+  signal: AbortSignal | undefined,
+): Promise<boolean> {
+  if (backend.getRange === undefined) return false;
+  const start = new Uint8Array(PREAMBLE);
+  let length: number;
+  try {
+    length = await backend.getRange(address, 0, start, { signal });
+  } catch (error) {
+    // Whatever the backend reports, it has not compared the bytes with the address.
+    if (error instanceof StorageError && error.code === "not-found") return true;
+    throw error;
+  }
+  return (
+    length < PREAMBLE || new DataView(start.buffer).getUint16(HEADER_LENGTH_AT) === CHILD_HEADER
+  );
 }

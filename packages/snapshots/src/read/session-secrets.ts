@@ -6,7 +6,7 @@ import { SECRET_LENGTH } from "../format/limits.ts";
 import type { SessionId } from "../format/names/identifiers.ts";
 import type { Snapshot } from "../format/records/snapshot.ts";
 import { decodeSessionSecrets } from "../format/records/keys.ts";
-import { isFaultOfOne, newestMarkers, readHead } from "../repository/find-heads.ts";
+import { isFaultForNow, isFaultOfOne, newestMarkers, readHead } from "../repository/find-heads.ts";
 import { readRecord } from "../repository/records.ts";
 import { whyNotAllowed } from "../rules/counting.ts";
 
@@ -106,7 +106,7 @@ async function* givenSecrets(repository: Repository, options: HeadOptions): Give
   const now = await clock.now(signal);
   const chain = chainOf(pinned.repository, FORGETTING_CHAIN);
   for await (const listed of newestMarkers(backend, chain, now, signal)) {
-    const found = await readHead(repository, pinned, listed, now, signal);
+    const found = await readHead(repository, pinned, listed, now, options);
     if ("error" in found) {
       onRefused?.(found);
       continue;
@@ -120,7 +120,8 @@ async function* givenSecrets(repository: Repository, options: HeadOptions): Give
       if (record.repository === pinned.repository) yield record.secrets;
     } catch (error) {
       // Older ones may still have the key.
-      if (!isFaultOfOne(error)) throw error;
+      const isFault = options.reportUnreadable ? isFaultForNow : isFaultOfOne;
+      if (!isFault(error)) throw error;
       onRefused?.({ ...listed, error });
     }
   }

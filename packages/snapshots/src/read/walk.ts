@@ -3,7 +3,7 @@ import { type Directory, type PlacedEntry, type TreeReader, directoryOf } from "
 import { DEPTH_MAX } from "../format/limits.ts";
 import { StorageError } from "@idk/storage";
 import type { Totals } from "../format/records/snapshot.ts";
-import { isFaultOfOne } from "../repository/find-heads.ts";
+import { isFaultForNow } from "../repository/find-heads.ts";
 
 export { DEPTH_MAX };
 
@@ -63,7 +63,7 @@ export async function* walk(
   let nodesOnPath = 0;
   let isWhole = totals !== undefined;
   const passOver = (depth: number, error: unknown): void => {
-    if (onUnreadable === undefined || !isFaultOfOne(error)) throw error;
+    if (onUnreadable === undefined || !isFaultForNow(error)) throw error;
     isWhole = false;
     onUnreadable(depth, error);
   };

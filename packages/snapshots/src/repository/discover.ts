@@ -89,7 +89,7 @@ export async function discoverRepository({
       if (claim === undefined || chain !== chainOf(claim.repository, claim.name)) continue;
       if (claim.name !== SETTINGS_CHAIN) return 0;
       const { repository } = claim;
-      const head = await readHead(reader, { repository, owner }, listed, now, signal);
+      const head = await readHead(reader, { repository, owner }, listed, now, { signal });
       if ("error" in head || head.head.kind !== "repo") continue;
       const { graceSeconds } = head.head.settings;
       found.set(repository, { repository, owner, graceSeconds });

@@ -108,9 +108,27 @@ const FAULTS = new Set([
   "not-found",
 ]);
 
-/** Whether what failed is one blob, and not the store or the call. */
+/**
+ * Whether what failed is one blob, and not the store or the call. Not a blob that the server has and cannot
+ * return now: nothing may be deleted, forgotten or passed over because of what may be readable tomorrow.
+ */
 export function isFaultOfOne(error: unknown): error is StorageError {
+  return isFaultForNow(error) && !error.transient;
+}
+
+/** As `isFaultOfOne`, or a blob that the server cannot return now: only for what reads and reports. */
+export function isFaultForNow(error: unknown): error is StorageError {
   return error instanceof StorageError && FAULTS.has(error.code);
+}
+
+/** Options of `readHead`. */
+export interface ReadHeadOptions {
+  readonly signal?: AbortSignal | undefined;
+  /**
+   * Also reports heads that the server has and cannot return now, which end the call otherwise. Only for
+   * what reads: nobody knows what such a head says.
+   */
+  readonly reportUnreadable?: boolean | undefined;
 }
 
 /**
@@ -118,13 +136,14 @@ export function isFaultOfOne(error: unknown): error is StorageError {
  * ahead of the store's time.
  *
  * @param now the store's time, in milliseconds
+ * @throws StorageError if the failure is not of this head alone
  */
 export async function readHead(
   reader: RecordReader,
   pinned: Pinned,
   { marker, storedAt }: ListedMarker,
   now: number,
-  signal?: AbortSignal,
+  { signal, reportUnreadable = false }: ReadHeadOptions = {},
 ): Promise<FoundHead | RefusedHead> {
   if (isAhead(marker, storedAt, now)) {
     const text = `the head ${marker.address} does not count: its marker is over a day ahead of the store's time`;
@@ -134,7 +153,8 @@ export async function readHead(
     const content = await readRecord(reader, "head", marker.address, signal);
     return { ...verifiedHead(content, marker, pinned), storedAt };
   } catch (error) {
-    if (!isFaultOfOne(error)) throw error;
+    const isFault = reportUnreadable ? isFaultForNow : isFaultOfOne;
+    if (!isFault(error)) throw error;
     return { marker, storedAt, error };
   }
 }

@@ -3,6 +3,7 @@ import { FORGETTING_CHAIN, SETTINGS_CHAIN, chainOf } from "../format/names/chain
 import {
   type FoundHead,
   type ListedMarker,
+  type ReadHeadOptions,
   type RefusedHead,
   listMarkers,
   newestMarkers,
@@ -25,9 +26,12 @@ export interface PinnedRepository extends Pinned {
   readonly graceSeconds: number;
 }
 
-/** Options of everything that reads heads. */
-export interface HeadOptions {
-  readonly signal?: AbortSignal | undefined;
+/**
+ * Options of everything that reads heads. With `reportUnreadable`, `onRefused` is also told of those that the
+ * server cannot return now, unless they decide something: settings, and all heads for what forgets, prunes
+ * or writes.
+ */
+export interface HeadOptions extends ReadHeadOptions {
   /** Goes on with a newest head that is older than the one remembered, and remembers that one. */
   readonly acceptRollback?: boolean | undefined;
   /** Is told of every head that does not count and is passed over. */
@@ -147,7 +151,10 @@ export function repositoryOf(parts: RepositoryParts): Repository {
     comparison: Comparison,
     isAll = false,
   ): AsyncGenerator<FoundHead> {
+    const { signal, reportUnreadable: isReported = false } = options;
     const rules = comparison.settings?.head.settings;
+    // Older settings may allow what the newest ones have revoked.
+    const reportUnreadable = isReported && rules !== undefined;
     // Anyone can sign heads that are not allowed, so only those are kept that matter.
     const payloads = new Set<string>();
     const addresses = new Set<string>();
@@ -156,8 +163,8 @@ export function repositoryOf(parts: RepositoryParts): Repository {
       addresses.add(marker.address);
     }
     const read = async (listed: ListedMarker) => {
-      const now = await clock.now(options.signal);
-      return readHead(parts, pinned, listed, now, options.signal);
+      const now = await clock.now(signal);
+      return readHead(parts, pinned, listed, now, { signal, reportUnreadable });
     };
     let refused = 0;
     const wanted = isAll ? undefined : () => 1 + refused;

@@ -262,7 +262,7 @@ function settingsChain(repository: Repository, inForce: FoundSettings, options: 
     if (before !== undefined) return [name, { ...before, storedAt: listed.storedAt }];
     // Anyone who can put can make up very many.
     if (known.has(name)) return [name];
-    const found = await readHead(repository, pinned, listed, now, signal);
+    const found = await readHead(repository, pinned, listed, now, { signal });
     if (!("error" in found)) return isSettingsHead(found) ? [name, found] : [name];
     onRefused?.(found);
     return [name];
@@ -332,7 +332,9 @@ export async function revokeWriter(
       if (listed.marker.generation > last) yield listed;
     }
   }
-  const read = async (listed: ListedMarker) => repository.read(listed, options);
+  // A head that cannot be read now may be its newest.
+  const readable = { ...options, reportUnreadable: false };
+  const read = async (listed: ListedMarker) => repository.read(listed, readable);
   for await (const found of readHeads(read, ahead())) {
     if (found?.head.writer === writer) last = Math.max(last, found.head.generation);
   }

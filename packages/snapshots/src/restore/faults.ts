@@ -1,6 +1,6 @@
 import { StorageError } from "@idk/storage";
 import { codeOf } from "../files/errors.ts";
-import { isFaultOfOne } from "../repository/find-heads.ts";
+import { isFaultForNow } from "../repository/find-heads.ts";
 
 /** What no other file would be spared either. */
 const FATAL: Readonly<Record<string, string>> = {
@@ -18,7 +18,7 @@ export function assertOfOne(error: unknown): void {
   const code = codeOf(error);
   const fatal = code === undefined ? undefined : FATAL[code];
   if (fatal !== undefined) throw new StorageError("unavailable", fatal, { cause: error });
-  const isOfOne: boolean = isFaultOfOne(error);
+  const isOfOne: boolean = isFaultForNow(error);
   // Without a code it is a mistake of ours.
   if (!isOfOne && (error instanceof StorageError || code === undefined)) throw error;
 }

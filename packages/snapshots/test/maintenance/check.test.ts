@@ -1,4 +1,4 @@
-import { type Address, type Backend, StorageError, wrapBackend } from "@idk/storage";
+import { type Address, type Backend, wrapBackend } from "@idk/storage";
 import type { CheckOptions, CheckProblem } from "../../src/maintenance/check/problems.ts";
 import { type OwnRepository, all, testRepository } from "../support/repositories.ts";
 import {
@@ -17,6 +17,7 @@ import { encodeReach } from "../../src/format/records/reach.ts";
 import { forget } from "../../src/maintenance/forget/forget.ts";
 import { formatMarker } from "../../src/format/names/marker.ts";
 import { storeBackup } from "../support/abstract-backup.ts";
+import { unreadable } from "../support/unreadable.ts";
 import type { SessionId } from "../../src/format/names/identifiers.ts";
 import { volatileHeadMemory } from "../../src/repository/head-memory.ts";
 import { writerKeyFromSeed } from "../../src/format/keys/writer.ts";
@@ -319,15 +320,12 @@ describe("check", () => {
     const given = await testRepository();
     const { packs } = await backUp(given, "home", FOLDER);
     const a = packs[PACKS.a]!;
-    const failing = wrapBackend(given.backend, {
-      get: (get) => async (name, buffer, options) => {
-        if (name === a) throw new StorageError("address", "unreadable", { transient: true });
-        return get(name, buffer, options);
-      },
-    });
-    const { problems } = await checked(given, { readData: 1, deleteDamaged: true }, failing);
-    expect(lines(problems)).toEqual(["pack address", "file a.txt of home"]);
-    expect(await given.backend.head(a)).toBeDefined();
+    for (const transient of [true, false]) {
+      const failing = unreadable(given.backend, new Set([a]), { transient });
+      const { problems } = await checked(given, { readData: 1, deleteDamaged: true }, failing);
+      expect(lines(problems)).toEqual(["pack address", "file a.txt of home"]);
+      expect(await given.backend.head(a)).toBeDefined();
+    }
   });
 
   test("deletes none of many damaged packs, and says so", async () => {

@@ -7,6 +7,8 @@ import { join } from "node:path";
 import { openHost } from "../../src/files/open-host.ts";
 import { restore } from "../../src/restore/restore.ts";
 import { testRepository } from "../support/repositories.ts";
+import { unreadable } from "../support/unreadable.ts";
+import { volatileHeadMemory } from "../../src/repository/head-memory.ts";
 
 const host = await openHost();
 const base = temporaryBase();
@@ -140,4 +142,24 @@ test("a restore that is aborted leaves no temporary files, and one after it comp
   const summary = await restore(opened, { target, overwrite: "if-changed" });
   expect(summary.unchanged).toBe(names.length);
   expect(printed(target)).toEqual(printed(source));
+});
+
+test("files whose pack the server cannot return now are errors, and the others are restored", async () => {
+  const given = await testRepository();
+  const lost = new Set<string>();
+  const open = async () => given.open(volatileHeadMemory(), unreadable(given.backend, lost));
+  const packs: string[] = [];
+  const opened = await openStored({ ...given, open }, (session) => {
+    const dataPack = async (content: Uint8Array) => {
+      const row = await session.dataPack(content);
+      packs.push(row.address);
+      return row;
+    };
+    return storeFolder({ ...session, dataPack }, { a: bytes("lost"), b: bytes("whole") });
+  });
+  lost.add(packs[0]!);
+  const target = join(base, "unreadable");
+  const { errorList } = await restore(opened, { target });
+  expect(errorList.map(({ error }) => error)).toMatchObject([{ code: "address", transient: true }]);
+  expect(readdirSync(target)).toEqual(["b"]);
 });

@@ -15,9 +15,10 @@ import { usage } from "../errors.ts";
  * - `put` replaces an existing blob. Whether to skip an upload is the store's decision.
  * - The bytes passed to `put` and the buffer passed to `get` are borrowed: the backend uses them
  *   only until the promise settles, whether it resolves or rejects.
- * - Every failure is a StorageError with the code `not-found`, `limit`, `permission` or
- *   `unavailable`, with `transient` set if the same call may succeed later, and the original error
- *   as `cause`. A backend does not retry; `withRetry` does.
+ * - Every failure is a StorageError with the code `not-found`, `limit`, `permission`, `unavailable` or
+ *   `address`, with `transient` set if the same call may succeed later, and the original error as
+ *   `cause`. `address` is always transient: the server has the blob and cannot return its bytes. A
+ *   backend does not retry; `withRetry` does.
  * - A signal that fires ends the call promptly with `aborted` and leaves nothing half-written.
  *
  * A backend may also hold **markers**: names that mean something by being there, such as the heads of

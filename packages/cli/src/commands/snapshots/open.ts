@@ -40,7 +40,8 @@ export async function startReading(
   session: Session,
 ): Promise<Reading> {
   const opened = await openForReading(settings, session);
-  const reports = headReports(opened, settings, session);
+  const { options, finish } = headReports(opened, settings, session);
+  const reports = { options: { ...options, reportUnreadable: true }, finish };
   const { out } = session;
   const isForgotten = forgottenIn(opened.repository, reports.options);
   return {

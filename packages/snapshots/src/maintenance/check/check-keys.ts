@@ -7,7 +7,7 @@ import type { PackTable } from "./pack-table.ts";
 import type { SessionId } from "../../format/names/identifiers.ts";
 import { createHash } from "node:crypto";
 import { fetchBlob } from "@idk/storage/blobs";
-import { isFaultOfOne } from "../../repository/find-heads.ts";
+import { isFaultForNow } from "../../repository/find-heads.ts";
 
 /** Opens the keys of the sessions that snapshots need: what others have opened proves nothing of a copy. */
 export interface KeyChecker {
@@ -83,14 +83,14 @@ export function keyChecker(
     try {
       secret = await secrets.secretOf(row.session, signal);
     } catch (error) {
-      if (!isFaultOfOne(error)) throw error;
+      if (!isFaultForNow(error)) throw error;
       return undefined;
     }
     try {
       buffer ??= new Uint8Array(PACK_BLOB_MAX);
       blob = await fetchBlob(backend, row.address, buffer, { signal });
     } catch (error) {
-      if (!isFaultOfOne(error)) throw error;
+      if (!isFaultForNow(error)) throw error;
       await onPack(found, row.address, error);
       return undefined;
     }
@@ -100,7 +100,7 @@ export function keyChecker(
         openPack(naCl, secret, sort, row, blob.slice());
         return true;
       } catch (error) {
-        if (!isFaultOfOne(error)) throw error;
+        if (!isFaultForNow(error)) throw error;
         // Whatever comes after these is the fault of who sealed the pack with this secret.
         return error.code !== "format" && error.code !== "commit";
       }
@@ -115,7 +115,7 @@ export function keyChecker(
       opened = await openSnapshot(repository, other.found, options);
     } catch (error) {
       // It was there before: a prune has deleted it, or the check of records reports it.
-      if (!isFaultOfOne(error)) throw error;
+      if (!isFaultForNow(error)) throw error;
       return undefined;
     }
     return opensPack(sessionSecrets(repository, opened.snapshot, options), other, findings);
@@ -155,7 +155,7 @@ export function keyChecker(
         try {
           await compare(session, pack);
         } catch (error) {
-          if (!isFaultOfOne(error)) throw error;
+          if (!isFaultForNow(error)) throw error;
           const isClosed = error.code === "no-match";
           if (told.has(isClosed)) continue;
           told.add(isClosed);

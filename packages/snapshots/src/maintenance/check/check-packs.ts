@@ -7,7 +7,7 @@ import type { Repository } from "../../repository/repository.ts";
 import { inParallel } from "../in-parallel.ts";
 import { PACK_BLOB_MAX } from "../../format/packs/pack.ts";
 import { fetchBlob } from "@idk/storage/blobs";
-import { isFaultOfOne } from "../../repository/find-heads.ts";
+import { isFaultForNow } from "../../repository/find-heads.ts";
 
 /** Checks packs: that they are there, what the store knows of them, and of some what is in them. */
 export interface PackChecker {
@@ -82,7 +82,7 @@ export function packChecker(
     try {
       await fetchBlob(backend, address, buffer, signal ? { signal } : {});
     } catch (again) {
-      if (!isFaultOfOne(again)) throw again;
+      if (!isFaultForNow(again)) throw again;
       // That the server cannot return them proves nothing: they may be back later.
       if (again.code !== "address" || again.transient) return [again, false];
       await backend.delete(address, { signal });
@@ -107,7 +107,7 @@ export function packChecker(
         try {
           return await packs.metadata(row, inner);
         } catch (error) {
-          if (!isFaultOfOne(error) || error.code === "no-match") throw error;
+          if (!isFaultForNow(error) || error.code === "no-match") throw error;
           if (error.code === "not-found") await onMissing(row.address);
           else await fault(row.address, error);
           throw error;
@@ -130,7 +130,7 @@ export function packChecker(
           const plaintext = await packs.data(row, signal);
           counts.openedBytes += plaintext.length;
         } catch (error) {
-          if (!isFaultOfOne(error)) throw error;
+          if (!isFaultForNow(error)) throw error;
           await fault(row.address, error);
         }
         counts.opened += 1;

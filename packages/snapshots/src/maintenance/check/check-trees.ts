@@ -16,7 +16,7 @@ import { createHash } from "node:crypto";
 import { KEY_LENGTH, type Totals, directoryTable } from "./directory-table.ts";
 import { type PackTable, packTable } from "./pack-table.ts";
 import { inPath } from "../../read/paths.ts";
-import { isFaultOfOne } from "../../repository/find-heads.ts";
+import { isFaultForNow } from "../../repository/find-heads.ts";
 import { throwIfAborted } from "../../read/aborted.ts";
 
 /** Is told of what is found in directories that were not gone through before. */
@@ -152,7 +152,7 @@ export function treeChecker(blobCount: number, limits: TreeLimits = LIMITS): Tre
     };
 
     const fault = async (level: Pick<Level, "path">, error: unknown): Promise<void> => {
-      if (!isFaultOfOne(error) || error instanceof NoRoom) throw error;
+      if (!isFaultForNow(error) || error instanceof NoRoom) throw error;
       await findings.onFault(level.path, error);
     };
     /** Enters a directory, or takes it as it is known. Returns its number if it is. */
@@ -218,7 +218,7 @@ export function treeChecker(blobCount: number, limits: TreeLimits = LIMITS): Tre
           const { content, pack } = await tree.list(list, from, levels, signal);
           found = await referTo(own, content, pack, levels);
         } catch (error) {
-          if (!isFaultOfOne(error) || error instanceof NoRoom) throw error;
+          if (!isFaultForNow(error) || error instanceof NoRoom) throw error;
           found = { error };
         }
         const isWhole = found.error === undefined;

@@ -9,7 +9,7 @@ import {
 import {
   type FoundHead,
   type RefusedHead,
-  isFaultOfOne,
+  isFaultForNow,
   isListed,
 } from "../../repository/find-heads.ts";
 import type { FoundSnapshot, Repository } from "../../repository/repository.ts";
@@ -43,8 +43,9 @@ import { treeReader } from "../../read/tree.ts";
  */
 export async function check(
   repository: Repository,
-  options: CheckOptions = {},
+  given: CheckOptions = {},
 ): Promise<CheckReport> {
+  const options = { ...given, reportUnreadable: true };
   const { readData = 0, signal, onProblem, onProgress } = options;
   if (!(readData >= 0 && readData <= 1))
     throw new StorageError("usage", "readData must be a number from 0 to 1");
@@ -139,7 +140,7 @@ export async function check(
     try {
       return await openSnapshot(repository, found, options);
     } catch (error) {
-      if (!isFaultOfOne(error)) throw error;
+      if (!isFaultForNow(error)) throw error;
       await onError(error);
       return undefined;
     }
@@ -176,7 +177,7 @@ export async function check(
     try {
       reach = await packsAt(reaches, found.head.reach);
     } catch (error) {
-      if (!isFaultOfOne(error)) throw error;
+      if (!isFaultForNow(error)) throw error;
       await tell({ kind: "record", found, error });
       return;
     }
@@ -236,7 +237,7 @@ async function checkOther(
       report({ kind: "part", found, missing: lacking });
     }
   } catch (error) {
-    if (!isFaultOfOne(error)) throw error;
+    if (!isFaultForNow(error)) throw error;
     if (await isListed(repository, found, signal)) report({ kind: "record", found, error });
   }
 }

@@ -76,7 +76,12 @@ export async function forget(
   const now = await repository.backend.currentTime(signal ? { signal } : {});
   const draft = forgettingHead(repository, "forget", now, options.message);
   const tags = policy?.tags?.flat();
-  const state = await readState(repository, { ...options, previous: false, tags });
+  const state = await readState(repository, {
+    ...options,
+    reportUnreadable: false,
+    previous: false,
+    tags,
+  });
   const mayName = permissionOf(repository, state, draft);
   const chains = chainsOf(repository, state, now);
   const decided = policy === undefined ? [] : decide(chains, policy, options, mayName);

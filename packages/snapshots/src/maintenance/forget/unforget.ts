@@ -40,7 +40,11 @@ export async function unforget(
   const { pinned } = repository;
   const now = await repository.backend.currentTime(signal ? { signal } : {});
   const draft = forgettingHead(repository, "unforget", now, options.message);
-  const state = await readState(repository, { ...options, previous: false });
+  const state = await readState(repository, {
+    ...options,
+    reportUnreadable: false,
+    previous: false,
+  });
   const mayName = permissionOf(repository, state, draft);
   const payloads = new Map(state.heads.map((one) => [formatMarker(one.marker), one.payloadHash]));
   const inForce = forgettingsInForce(

@@ -1,6 +1,6 @@
 import { type Address, StorageError } from "@idk/storage";
 import { type AddressSet, addressSet } from "../address-set.ts";
-import { type FoundHead, isFaultOfOne, isListed } from "../../repository/find-heads.ts";
+import { type FoundHead, isFaultForNow, isListed } from "../../repository/find-heads.ts";
 import { countBlobs, reachReader } from "../reach-reader.ts";
 import type { ReachRoot } from "../../repository/reaches.ts";
 import { compareMarkers } from "../../format/names/marker.ts";
@@ -91,11 +91,13 @@ export async function protectionsOf(
     try {
       await protect(protection, await reading);
     } catch (error) {
-      if (!isFaultOfOne(error)) throw error;
+      if (!isFaultForNow(error)) throw error;
       // Another prune has deleted it meanwhile.
       const isGone = !(await isListed(repository, head.found, signal));
       if (isGone) continue;
-      if (!head.isLenient) throw unreadable(head.found, error);
+      // It may be readable tomorrow, when it still protects what is in it.
+      const isNeeded = error.transient && head.until > -Infinity;
+      if (!head.isLenient || isNeeded) throw unreadable(head.found, error);
     }
     for (const blob of ownBlobs(head.found)) protection.blobs.add(blob);
     done += 1;
@@ -148,6 +150,6 @@ function unreadable({ marker, head }: FoundHead, cause: StorageError): StorageEr
     cause.code,
     `the list of packs that the head ${marker.address} of ${JSON.stringify(head.name)} needs cannot ` +
       `be read, so nothing is deleted: ${cause.message}. Run check; if it is lost, forget the snapshot`,
-    { cause },
+    { cause, transient: cause.transient },
   );
 }

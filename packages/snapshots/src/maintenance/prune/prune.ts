@@ -75,6 +75,7 @@ export async function prune(
   const state = await readState(repository, {
     ...options,
     previous: false,
+    reportUnreadable: false,
     onHead: (done) => onProgress?.({ stage: "heads", done }),
   });
   const grace = graceOf(repository, state) * 1000;
@@ -179,7 +180,7 @@ async function refusedHeads(
     kept.add(marker.address);
     // Under other settings it may count again.
     const { pinned } = repository;
-    const found = await readHead(repository, pinned, { marker, storedAt }, start, signal);
+    const found = await readHead(repository, pinned, { marker, storedAt }, start, { signal });
     if ("error" in found) continue;
     alive.push({ found, until: rounded(death, start, grace), isLenient: true });
   }

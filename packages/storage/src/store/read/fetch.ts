@@ -19,7 +19,8 @@ const DOWNLOADS = 2;
  * Reads a blob into a buffer and checks it against its name.
  *
  * @returns the blob, a view of the buffer
- * @throws StorageError `limit`, `address`, and what the backend throws
+ * @throws StorageError `limit`; `address`, `transient` if the bytes were not seen because the backend
+ *   reports them as damaged; and what the backend throws
  */
 export async function fetchBlob(
   backend: Backend,
@@ -28,10 +29,16 @@ export async function fetchBlob(
   signal: AbortSignal | undefined,
 ): Promise<Uint8Array<ArrayBuffer>> {
   return downloadVerified(backend, address, async () => {
-    const length = await backend.get(address, buffer, { signal });
+    const length = await backend.get(address, buffer, { signal }).catch(failReported);
     const blob = buffer.subarray(0, length);
     return addressOf(blob) === address ? blob : undefined;
   });
+}
+
+/** Fails. Only who has seen the bytes knows for good that they are wrong, and a backend compares none. */
+function failReported(error: unknown): never {
+  if (!(error instanceof StorageError) || error.code !== "address" || error.transient) throw error;
+  throw new StorageError("address", error.message, { cause: error, transient: true });
 }
 
 /**
