@@ -79,7 +79,7 @@ fuzz("blobs", async (draw) => {
 
 /** The call itself is impossible: a range of compressed content, or content longer than memory. */
 function isRefusal({ code, message }: StorageError): boolean {
-  const reasons = /^this content is compressed|: use stream\(\)$|^the range ends/u;
+  const reasons = /^this content is compressed|: use stream\(\)$|^the range (?:starts|ends) at/u;
   return code === "usage" && reasons.test(message);
 }
 
