@@ -107,7 +107,7 @@ function list(
 }
 
 function recipientItem(item: string): RecipientSource {
-  return { kind: "recipient", text: item };
+  return { kind: "recipient", text: item.trim() };
 }
 
 function fileItem(item: string): RecipientSource {

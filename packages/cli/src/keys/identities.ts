@@ -47,8 +47,19 @@ export async function openIdentities(
   } catch (error) {
     // Keep the code, and name the source in the message.
     if (!(error instanceof StorageError)) throw error;
-    throw new Failure(error.code, `${name}: ${error.message}`, error);
+    const fault = error.code === "key" ? await faultOf(bytes) : undefined;
+    throw new Failure(error.code, `${name}: ${fault ?? error.message}`, error);
   }
+}
+
+/** What is wrong with a file that is not one of identities, if it is another key or has no lines. */
+async function faultOf(bytes: Uint8Array): Promise<string | undefined> {
+  const { lacksLineEnds, secretIn } = await import("./key-kinds.ts");
+  const held = secretIn(bytes);
+  if (held !== undefined && held !== "an identity") return `this is ${held}, not an identity`;
+  return lacksLineEnds(bytes)
+    ? "its line ends are missing: keep each line of the armor on a line of its own"
+    : undefined;
 }
 
 /**

@@ -5,6 +5,7 @@ import {
   readIdentityFile,
   StorageError,
 } from "@idk/storage";
+import { looksLikeIdentity } from "../output/text.ts";
 import { identityText } from "./new-identity.ts";
 
 /** A kind of key that a file can hold, with or without a passphrase. */
@@ -52,7 +53,27 @@ const WRITER_KEY =
 
 /** The kind of key that a file seems to hold. */
 export async function kindOf(bytes: Uint8Array): Promise<KeyKind> {
-  if (!WRITER_KEY.test(`\n${Buffer.from(bytes).toString("latin1")}`)) return IDENTITIES;
+  if (!isWriterKey(bytes)) return IDENTITIES;
   // Load the code of snapshots only if it is needed.
   return (await import("./writer-keys.ts")).WRITER_KEYS;
+}
+
+/** The kind of secret key that a file seems to hold, for messages; undefined if it seems to hold none. */
+export function secretIn(bytes: Uint8Array): string | undefined {
+  if (isWriterKey(bytes)) return "a writer key";
+  const text = Buffer.from(bytes).toString("latin1");
+  if (/-----BEGIN [A-Z0-9 ]*PRIVATE KEY/u.test(text)) {
+    return "a private key of another program, such as SSH";
+  }
+  return isProtectedIdentityFile(bytes) || looksLikeIdentity(text) ? "an identity" : undefined;
+}
+
+/** Whether a key in armor is on one line, as some services store variables of several lines. */
+export function lacksLineEnds(bytes: Uint8Array): boolean {
+  const text = Buffer.from(bytes).toString("latin1");
+  return /^\s*-----BEGIN [A-Z ]+-----[^\r\n]*-----END /u.test(text);
+}
+
+function isWriterKey(bytes: Uint8Array): boolean {
+  return WRITER_KEY.test(`\n${Buffer.from(bytes).toString("latin1")}`);
 }

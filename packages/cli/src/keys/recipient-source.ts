@@ -12,6 +12,8 @@ export function recipientSource(
   item: string,
   pathOf: (item: string) => string = (path) => path,
 ): RecipientSource {
-  if (RECIPIENT.test(item)) return { kind: "recipient", text: item };
+  // White space around it was copied with it. The name of a file may have some.
+  const text = item.trim();
+  if (RECIPIENT.test(text)) return { kind: "recipient", text };
   return { kind: "file", path: pathOf(item) };
 }

@@ -18,10 +18,12 @@ export async function loadRecipients(sources: readonly RecipientSource[]): Promi
 }
 
 async function load(source: RecipientSource): Promise<Recipient[]> {
+  let bytes: Uint8Array | undefined;
   const where = source.kind === "file" ? `recipients file ${source.path}` : "recipient";
   try {
     if (source.kind === "file") {
-      return readRecipientsFile(await readKeyFile(source.path, "recipients file"));
+      bytes = await readKeyFile(source.path, "recipients file");
+      return readRecipientsFile(bytes);
     }
     if (looksLikeIdentity(source.text)) {
       throw usage("this is an identity, which is secret; print its recipient with `idk recipient`");
@@ -29,6 +31,16 @@ async function load(source: RecipientSource): Promise<Recipient[]> {
     return [parseRecipient(source.text)];
   } catch (error) {
     if (!(error instanceof StorageError)) throw error;
+    const held = bytes && (await import("./key-kinds.ts")).secretIn(bytes);
+    if (held !== undefined) {
+      const remedy =
+        held === "an identity" ? "its public key, which `idk recipient -i FILE` prints" : "idk1…";
+      throw new Failure(
+        error.code,
+        `${where}: this is ${held}, which is secret; give ${remedy}`,
+        error,
+      );
+    }
     const mayBeFile = source.kind === "recipient" && recipientSource(source.text).kind === "file";
     const hint = mayBeFile ? "; -R takes a file" : "";
     throw new Failure(error.code, `${where}: ${error.message}${hint}`, error);

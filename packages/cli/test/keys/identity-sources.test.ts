@@ -54,6 +54,46 @@ describe("an identity in a variable", () => {
   });
 });
 
+const PEM = "-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNz\n-----END OPENSSH PRIVATE KEY-----\n";
+
+test("another kind of key is named, and so is armor without line ends", async () => {
+  const env = { IDK_NEW_PASSPHRASE: PASSPHRASE, IDK_PASSPHRASE: PASSPHRASE };
+  const options = ["--passphrase", "--armor"];
+  await workspace.ok(["keygen", "--writer", "-o", "writer.key", ...options], { env });
+  await workspace.ok(["keygen", "-o", "armored.key", ...options], { env });
+  write("ssh.key", PEM);
+  for (const [file, kind] of [
+    ["writer.key", "a writer key"],
+    ["ssh.key", "a private key of another program, such as SSH"],
+  ] as const) {
+    const result = await workspace.idk(["recipient", "-i", file], { env });
+    expectFailure(result, 2, `identity file ${file}: this is ${kind}, not an identity\n`);
+    const given = await workspace.idk(["put", "-", "-R", file], { stdin: "x" });
+    expectFailure(given, 2, `file ${file}: this is ${kind}, which is secret; give idk1…\n`);
+  }
+  for (const file of ["armored.key", "second.key"]) {
+    const given = await workspace.idk(["put", "-", "-R", file], { stdin: "x" });
+    expectFailure(given, 2, "this is an identity, which is secret; give its public key, which");
+  }
+  for (const separator of [" ", "\\n", ""]) {
+    const text = readFileSync(path("armored.key"), "utf8").trim().replaceAll("\n", separator);
+    const result = await recipientsOf({ ...env, IDK_IDENTITY_KEY: text });
+    expectFailure(result, 2, "identity in IDK_IDENTITY_KEY: its line ends are missing");
+  }
+});
+
+test("white space around a recipient is ignored", async () => {
+  write("spaced.toml", `recipients = [" ${second}\\n"]\n`);
+  for (const args of [
+    ["put", "-", "-r", `${second}\n`],
+    ["put", "-", "--config", "spaced.toml"],
+  ]) {
+    const env = { IDK_RECIPIENTS: "" };
+    const put = await workspace.ok(args, { stdin: "x", env });
+    await workspace.ok(["get", put.stdout.trim(), "-i", "second.key"]);
+  }
+});
+
 describe("an identity from a command", () => {
   const from = (command: string, env: Record<string, string> = {}) =>
     recipientsOf({ IDK_IDENTITY_COMMAND: command, ...env });
