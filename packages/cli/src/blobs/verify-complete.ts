@@ -75,7 +75,7 @@ export async function verifyComplete(
   if (checked === 0 && closed > 0) {
     throw new Failure(
       "no-match",
-      `no identity opens a root of this store: name another one with -i`,
+      "none of your identities opens a root of this store: nothing was checked for completeness",
     );
   }
 }

@@ -14,7 +14,7 @@ export function addSetupCommands(program: CommanderCommand, actionOf: ActionOf):
     )
     .option(
       "-i, --identity <file>",
-      "copy this identity instead of creating one: a file, or - for standard input; or use keychain:NAME",
+      "copy the identity from a file, or from standard input (-), instead of creating one; keychain:NAME uses one from the system's keychain",
     )
     .option(
       "-o, --output <file>",

@@ -164,7 +164,7 @@ function checkedAddress(targets: Targets): string | undefined {
   return undefined;
 }
 
-/** The part of a range that the content has, as in HTTP. At its end, the part is empty. */
+/** The part of a range that the content has. It is empty if the range starts at the content's end. */
 function rangeWithin(range: Range, size: number): Required<Range> {
   const { start = 0, end = size } = range;
   if (start > size) {

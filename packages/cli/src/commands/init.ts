@@ -66,7 +66,7 @@ export const init: Command = async ({ options, env }, session) => {
     const config = await loadConfig(file, env);
     if (config !== undefined && existing !== undefined) {
       throw usage(
-        `${file} exists already, and -i is for a new configuration: to use another identity, change \`identity\` in it`,
+        `${file} already exists, and -i is for a new configuration: to use another identity, change \`identity\` in it`,
       );
     }
     if (config !== undefined) return await extend(config, { options, env, name }, session);

@@ -194,9 +194,9 @@ async function noteOld(
   }
   await out.note(
     only === undefined
-      ? "idk: note: the old trees stay, and their recipients can read them. Delete each of which no " +
-          "other root shares the chunks with `idk rm --tree`: pass it addresses that you gave here, " +
-          "not this output"
+      ? "idk: note: the old trees stay, and their recipients can read them. If no other root shares " +
+          "a tree's chunks, delete it with `idk rm --tree`: pass the address that you gave here, not " +
+          "one of this output"
       : `idk: note: the tree of ${only} stays, and its recipients can read it. If no other root ` +
           `shares its chunks, delete it with \`idk rm --tree ${only}\``,
   );

@@ -229,7 +229,7 @@ describe("--complete", () => {
     const other = await idk(["verify", "--complete", "-i", "stranger.key"]);
     expect(other.stderr).toBe(
       "no root opened: nothing was checked; none failed; 2 roots for other recipients not checked\n" +
-        "idk: no identity opens a root of this store: name another one with -i\n",
+        "idk: none of your identities opens a root of this store: nothing was checked for completeness\n",
     );
     expect(other.code).toBe(4);
     // Those of others are no failure beside own ones.

@@ -341,7 +341,7 @@ describe("idk init -i", () => {
     expectFailure(
       await idk(init),
       2,
-      `${config} exists already, and -i is for a new configuration`,
+      `${config} already exists, and -i is for a new configuration`,
     );
     expect(readFileSync(config, "utf8")).toBe(before);
 
