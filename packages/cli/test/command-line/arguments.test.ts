@@ -50,7 +50,10 @@ describe("mistakes on the command line", () => {
     [["get", A, "-i", "nowhere.key"], "cannot read the identity file nowhere.key: no such file"],
     [["get", A, "-i", "."], "cannot read the identity file .: it is a folder"],
     [["put", "me.key", "-R", "nobody"], "cannot read the recipients file nobody: no such file"],
-    [["put", "me.key", "-R", "me.key"], "recipients file me.key: line 2:"],
+    [
+      ["put", "me.key", "-R", "me.key"],
+      "recipients file me.key: this is an identity, which is secret",
+    ],
     [["put", "me.key", "-r", "me.key"], "-R takes a file"],
     [["put", "me.key", "-r", "idk1xyz"], "it has 7 characters instead of 62"],
     [
