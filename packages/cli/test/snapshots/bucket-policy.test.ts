@@ -96,7 +96,7 @@ await describeMinio(
         expectFailure(
           await reader.idk(...args, "--config", config, "-i", own),
           2,
-          "another kind of key",
+          "this is a writer key, not an identity",
         );
         expectFailure(
           await reader.idk(...args, "--config", config),
