@@ -145,7 +145,11 @@ export async function rewrapMany(
     },
     session,
   );
-  await rewrapping.finally(async () => trees.reportLeft());
+  try {
+    await rewrapping;
+  } finally {
+    await trees.reportLeft();
+  }
 }
 
 const NONE_DELETED =

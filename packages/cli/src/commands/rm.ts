@@ -87,7 +87,11 @@ export const rm: Command = command(
         },
         session,
       );
-      await removing.finally(async () => trees.reportLeft());
+      try {
+        await removing;
+      } finally {
+        await trees.reportLeft();
+      }
       return;
     }
     const address = await resolveAddress(opened, only, signal);

@@ -8,16 +8,16 @@ const identities = [{ recipient: OWN }] as unknown as Identity[];
 
 /** A store whose credentials may do what is given. */
 const storeThatMay = (...allowed: string[]) => {
-  const require = (operation: string): void => {
+  const demand = (operation: string): void => {
     if (!allowed.includes(operation)) throw new StorageError("permission", "access denied");
   };
   return {
     async *list() {
-      require("list");
+      demand("list");
       yield { address: ADDRESS, size: 1 };
     },
     async has() {
-      require("read");
+      demand("read");
       return true;
     },
   } as unknown as Store;
