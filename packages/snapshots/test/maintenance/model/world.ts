@@ -212,6 +212,9 @@ export function world(
     putMarker: (put) => async (name, options) => {
       await put(name, options);
       marked.add(name);
+      // It is in force again, if what it names is still there.
+      const again = committed.get(name);
+      if (again !== undefined && present.has(again.marker.address)) again.isGone = false;
       await commit(name);
       if (!expected.has(name)) await obey(parseMarker(name)!);
     },
