@@ -92,7 +92,10 @@ test("URLs expire with temporary credentials that expire earlier", async () => {
 test("credentials that have expired are refused", async () => {
   const backend = aws({ sessionToken: "t", expiration: new Date(Date.now() - 500) });
   const made = backend.presign!({ expiresIn: WEEK });
-  expect(await made.catch((error: unknown) => error)).toMatchObject({ code: "permission" });
+  expect(await made.catch((error: unknown) => error)).toMatchObject({
+    code: "permission",
+    message: expect.stringMatching(/expired at 20\S+Z; sign in again/u) as string,
+  });
 });
 
 test.each([0, -1, 1.5, Number.NaN, WEEK + 1])(

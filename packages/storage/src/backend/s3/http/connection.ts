@@ -41,6 +41,8 @@ export interface Connection {
   readonly client: S3Client;
   /** Whether the endpoint comes from the SDK's variables or files rather than from the options. */
   readonly endpointFromEnvironment: boolean;
+  /** The URL of the bucket at an endpoint that is not Amazon's default; undefined there. */
+  readonly ownBucketUrl: string | undefined;
   /** `HOST:PORT` of the server, for messages. */
   readonly server: string;
   readonly probe: ConnectProbe;
@@ -101,6 +103,7 @@ export async function connect(config: BucketConfig): Promise<Connection> {
   return {
     sdk,
     client,
+    ownBucketUrl: resolved.isCustomEndpoint === true ? `${url.origin}${base}/` : undefined,
     server: serverAddress(url).text,
     probe,
     protocol: protocolProbe(url, config),
@@ -133,7 +136,13 @@ export async function connect(config: BucketConfig): Promise<Connection> {
       const now = Math.floor(Date.now() / 1000) * 1000;
       const sessionEnd = credentials.expiration?.getTime() ?? Infinity;
       const expiresIn = Math.min(seconds, Math.floor((sessionEnd - now) / 1000));
-      if (expiresIn < 1) throw new StorageError("permission", "the credentials have expired");
+      if (expiresIn < 1) {
+        throw new StorageError(
+          "permission",
+          `the credentials of the store expired at ${new Date(sessionEnd).toISOString()}; sign in ` +
+            "again, or use an access key that does not expire",
+        );
+      }
       const time = new Date(now);
       const queryOf = createPresigner({ region, credentials, host: url.host, time, expiresIn });
       return {

@@ -1,6 +1,6 @@
 import type {
   BucketLocationConstraint,
-  GetBucketCorsCommandOutput,
+  CORSRule,
   LifecycleRule,
   S3Client,
 } from "@aws-sdk/client-s3";
@@ -16,9 +16,10 @@ import {
   allowsReading,
   answersOrigin,
   corsRule,
-  type CorsRule,
   corsUnsupported,
   NO_CORS,
+  NO_CORS_RULES,
+  requireCorsConfiguration,
 } from "./cors.ts";
 import {
   encryptionRule,
@@ -42,7 +43,7 @@ export async function awsProvisioner(
   const connection = await connect(config).catch((error: unknown) => {
     throw exceptionError(error, action, undefined);
   });
-  const { sdk, client, probe, protocol, server, close } = connection;
+  const { sdk, client, probe, protocol, server, ownBucketUrl, close } = connection;
 
   const send = async <T>(run: Run<T>): Promise<T> => {
     throwIfAborted(signal);
@@ -97,14 +98,21 @@ export async function awsProvisioner(
     return (await getSetting((s3, options) => s3.send(command, options)))?.Rules ?? [];
   };
 
-  const corsRules = async (): Promise<CorsRule[]> => {
+  /** The CORS rules of the bucket, or undefined if the server has none for buckets. */
+  const corsRules = async (): Promise<CORSRule[] | undefined> => {
     const command = new sdk.GetBucketCorsCommand({ Bucket });
-    const get: Run<GetBucketCorsCommandOutput | undefined> = (s3, options) =>
-      s3.send(command, options).catch((error: unknown) => {
-        if (error instanceof Error && NO_CORS.has(error.name)) return undefined;
-        throw error;
-      });
-    return (await getSetting(get))?.CORSRules ?? [];
+    requireCorsConfiguration(command, action);
+    return call((s3, options) =>
+      s3.send(command, options).then(
+        ({ CORSRules = [] }) => CORSRules,
+        (error: unknown) => {
+          const name = error instanceof Error ? error.name : "";
+          if (NO_CORS.has(name)) return undefined;
+          if (name === NO_CORS_RULES) return [];
+          throw error;
+        },
+      ),
+    );
   };
 
   return {
@@ -197,13 +205,18 @@ export async function awsProvisioner(
       await call((s3, options) => s3.send(command, options));
     },
     async hasCors(origin) {
-      if ((await corsRules()).some((rule) => allowsReading(rule, origin))) return true;
-      return call((_, { abortSignal }) => answersOrigin(config, origin, abortSignal));
+      if ((await corsRules())?.some((rule) => allowsReading(rule, origin))) return true;
+      // Amazon has rules for each bucket.
+      if (ownBucketUrl === undefined) return false;
+      return call((_, { abortSignal }) => answersOrigin(ownBucketUrl, origin, abortSignal));
     },
     async setCors(origin) {
       const rule = corsRule(origin);
-      // The request replaces all rules, so it contains the others too.
-      const others = (await corsRules()).filter(({ ID }) => ID !== rule.ID);
+      const rules = await corsRules();
+      // The request replaces all rules, so it contains the others too. Without knowing them, it would
+      // delete them.
+      if (rules === undefined) throw corsUnsupported(config, origin);
+      const others = rules.filter(({ ID }) => ID !== rule.ID);
       const command = new sdk.PutBucketCorsCommand({
         Bucket,
         CORSConfiguration: { CORSRules: [...others, rule] },

@@ -1,11 +1,13 @@
 import { createHash } from "node:crypto";
+import { Readable } from "node:stream";
+import type { GetBucketCorsCommand } from "@aws-sdk/client-s3";
 import { StorageError } from "../../../errors.ts";
 import type { BucketConfig } from "../bucket-config.ts";
 import { sendShort } from "../http/short-response.ts";
+import { invalidResult } from "../http/xml.ts";
 
 /** A rule for requests of pages from other origins, as far as it matters here. */
-export interface CorsRule {
-  readonly ID?: string | undefined;
+interface CorsRule {
   readonly AllowedMethods: string[] | undefined;
   readonly AllowedOrigins: string[] | undefined;
 }
@@ -32,15 +34,15 @@ export function allowsReading(rule: CorsRule, origin: string): boolean {
 
 /**
  * Whether the server answers a page of the origin, whatever rule that comes from: some servers have
- * one for all buckets. False without an endpoint, because Amazon has rules for each bucket.
+ * one for all buckets.
+ *
+ * @param url of the bucket
  */
 export async function answersOrigin(
-  { endpoint, bucket }: BucketConfig,
+  url: string,
   origin: string,
   signal: AbortSignal | undefined,
 ): Promise<boolean> {
-  if (endpoint === undefined) return false;
-  const url = `${endpoint}/${encodeURIComponent(bucket)}/`;
   const { headers } = await sendShort({ url, method: "GET", headers: { origin }, signal });
   const allowed = headers["access-control-allow-origin"];
   return allowed === "*" || allowed === origin;
@@ -48,6 +50,31 @@ export async function answersOrigin(
 
 /** Error codes of servers that have no CORS rules for a bucket. */
 export const NO_CORS: ReadonlySet<string> = new Set(["NotImplemented", "MethodNotAllowed"]);
+
+/** The error code of a bucket without CORS rules. */
+export const NO_CORS_RULES = "NoSuchCORSConfiguration";
+
+/**
+ * Rejects a response to GetBucketCors with another root element, which the SDK takes for a bucket
+ * without rules: the next PUT would delete those of the bucket.
+ */
+export function requireCorsConfiguration(command: GetBucketCorsCommand, action: string): void {
+  command.middlewareStack.add(
+    (next) => async (args) => {
+      const result = await next(args);
+      const response = result.response as { readonly statusCode: number; body: Readable };
+      if (response.statusCode >= 300) return result;
+      const body = Buffer.concat(await response.body.toArray());
+      response.body = Readable.from(body.length === 0 ? [] : [body]);
+      if (CORS_CONFIGURATION.test(body.toString())) return result;
+      throw invalidResult(action, "GetBucketCors");
+    },
+    { step: "deserialize" },
+  );
+}
+
+/** The beginning of a document with this root element. */
+const CORS_CONFIGURATION = /^\s*(?:<\?[^>]*\?>\s*)?<CORSConfiguration[\s/>]/u;
 
 export function corsUnsupported({ bucket }: BucketConfig, origin: string): StorageError {
   return new StorageError(

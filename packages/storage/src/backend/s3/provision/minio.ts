@@ -120,7 +120,8 @@ export async function minioProvisioner(
       const rule = { ApplyServerSideEncryptionByDefault: encryptionRule(encryption) };
       await call(() => client.setBucketEncryption(bucket, { Rule: [rule] }));
     },
-    hasCors: (origin) => call(() => answersOrigin(config, origin, transport.signal())),
+    hasCors: (origin) =>
+      call(() => answersOrigin(`${endpoint}/${bucket}/`, origin, transport.signal())),
     // Its server has one setting for all buckets, which its clients cannot change.
     setCors: async (origin) => {
       throw corsUnsupported(config, origin);

@@ -75,7 +75,6 @@ export const NOT_CONFIGURED: ReadonlySet<string> = new Set([
   "NoSuchLifecycleConfiguration",
   "ServerSideEncryptionConfigurationNotFoundError",
   "ObjectLockConfigurationNotFoundError",
-  "NoSuchCORSConfiguration",
 ]);
 
 export function nameTaken(bucket: string): StorageError {
