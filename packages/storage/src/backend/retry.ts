@@ -84,6 +84,12 @@ const PERMANENT: ReadonlySet<ErrorCode> = new Set(["limit", "not-found", "permis
 /** How often a server must report a blob as damaged. Waiting longer does not repair a disk. */
 const DAMAGE_REPORTS = 2;
 
+/**
+ * Milliseconds between the reports, at least. A proxy that is restarted, or disks that are missing for
+ * a moment, look like damage, too.
+ */
+const DAMAGE_DELAY_MS = 2000;
+
 /** Timers with a longer delay fire at once. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
@@ -115,9 +121,10 @@ export function retrySchedules(
    * Full jitter, so that clients that failed together do not retry together. A delay that the
    * server requests is a minimum that all clients share, so the jitter is added to it.
    */
-  const delayAfter = (attempts: number, { retryAfterMs = 0 }: StorageError): number => {
+  const delayAfter = (attempts: number, { code, retryAfterMs = 0 }: StorageError): number => {
     const bound = Math.min(maxDelayMs, firstDelayMs * 2 ** (attempts - 1));
-    return Math.min(MAX_TIMER_MS, Math.ceil(retryAfterMs + clock.random() * bound));
+    const minimum = code === "address" ? Math.max(retryAfterMs, DAMAGE_DELAY_MS) : retryAfterMs;
+    return Math.min(MAX_TIMER_MS, Math.ceil(minimum + clock.random() * bound));
   };
 
   return (call) => {
@@ -169,7 +176,7 @@ function isTransient(error: unknown): error is StorageError {
 /**
  * A backend that retries transient failures, with exponential backoff and full jitter, no earlier
  * than the server requests, until the retry budget is exhausted. A blob that the server reports as
- * damaged is read once more. The signal of a call ends its
+ * damaged is read once more, after at least 2 s. The signal of a call ends its
  * attempts and its delays. Any other error passes through at once. An `optional` read gets
  * `minAttempts` attempts and no more time.
  *

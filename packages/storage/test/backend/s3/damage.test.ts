@@ -39,8 +39,11 @@ function answering(gets: readonly (() => Response)[], onHead: () => Response) {
   return Object.assign(server, { counts });
 }
 
-/** A server that breaks off each response at this position of the blob, and its requests. */
-async function breakingAt(position: (request: number) => number) {
+/**
+ * A server that breaks off each response at this position of the blob, and its requests. With `onHang`,
+ * the second response stays open there instead.
+ */
+async function breakingAt(position: (request: number) => number, onHang?: () => void) {
   const requests: string[] = [];
   const server = createServer((socket) => {
     socket.on("data", (bytes) => {
@@ -56,7 +59,10 @@ async function breakingAt(position: (request: number) => number) {
       socket.write(`HTTP/1.1 ${status}\r\ncontent-length: ${end - start}\r\n\r\n`);
       const sent = Math.max(start, Math.min(end, position(requests.length)));
       socket.write(BLOB.subarray(start, sent));
-      if (sent < end) socket.end();
+      if (sent === end) return;
+      if (onHang !== undefined && requests.length === 2) onHang();
+      // Bytes that have not been read when a connection ends may be lost.
+      else setTimeout(() => socket.end(), 100);
     });
     socket.on("error", () => {});
   });
@@ -74,13 +80,14 @@ async function breakingAt(position: (request: number) => number) {
 }
 
 describe("damage that a server reports", () => {
-  test("as being busy is told after two downloads", async () => {
+  test("as being busy is an error after two downloads, with some time between", async () => {
     using server = answering([refusal], head);
     const { result, retries, ms } = await withDefaultRetries(server.backend, get);
     expect(result).toMatchObject({ code: "address", transient: true });
     expect((result as Error).message).toContain("the server has it and cannot return its bytes");
     expect(server.counts).toEqual({ GET: 2, HEAD: 2 });
     expect(retries.length).toBe(1);
+    expect(ms).toBeGreaterThan(1900);
     expect(ms).toBeLessThan(5000);
   });
 
@@ -96,12 +103,13 @@ describe("damage that a server reports", () => {
     expect(error.transient).toBe(true);
   });
 
-  test("by breaking off where it begins is told after two downloads", async () => {
+  test("by breaking off where it begins is an error after two downloads", async () => {
     using server = await breakingAt(() => MiB);
     const { result, ms } = await withDefaultRetries(server.backend, get);
     expect(result).toMatchObject({ code: "address", transient: true });
     const probe = `${MiB}-${MiB + 63}`;
     expect(server.requests).toEqual(["whole", probe, "whole", probe]);
+    expect(ms).toBeGreaterThan(1900);
     expect(ms).toBeLessThan(5000);
   });
 
@@ -111,6 +119,16 @@ describe("damage that a server reports", () => {
     expect(result).toBe(BLOB.length);
     expect(retries[0]?.error).toMatchObject({ code: "unavailable", transient: true });
   });
+});
+
+test.each([0, 100])("an abort after %p ms of the further request is no damage", async (delay) => {
+  const controller = new AbortController();
+  const stop = () => void setTimeout(() => controller.abort(), delay);
+  using server = await breakingAt(() => MiB, stop);
+  const { signal } = controller;
+  const reading = server.backend.get(NAME, new Uint8Array(BLOB.length), { signal });
+  await rejects(reading, "aborted");
+  expect(server.requests).toHaveLength(2);
 });
 
 describe("a blob that arrives whole with wrong bytes", () => {

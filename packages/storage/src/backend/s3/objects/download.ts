@@ -1,3 +1,4 @@
+import { throwIfAborted } from "../../../abort.ts";
 import { StorageError } from "../../../errors.ts";
 import type { ErrorResponse } from "../../http/errors.ts";
 import { rangeHeader, readRange, readWhole } from "../../http/read-blob.ts";
@@ -26,8 +27,11 @@ export async function getBlob(
   try {
     return await download(bucket, name, buffer, { offset, signal, attempt });
   } catch (error) {
-    if (signal?.aborted || !(await isDamaged(bucket, name, { offset, signal, attempt })))
-      throw error;
+    const isDamage =
+      !signal?.aborted && (await isDamaged(bucket, name, { offset, signal, attempt }));
+    // An abort ends the further request, too, which then looks like damage.
+    throwIfAborted(signal);
+    if (!isDamage) throw error;
     throw new StorageError(
       "address",
       `cannot read ${describeObject(bucket.config, name)}: the server has it and cannot return its ` +
