@@ -1,4 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { s3Config, type S3Options } from "../../../src/backend/s3.ts";
 import { connect } from "../../../src/backend/s3/http/connection.ts";
 import { rejects } from "../rejects.ts";
@@ -55,12 +58,26 @@ describe("the region of a custom endpoint", () => {
     expect(await signingRegion({ endpoint })).toBe(region);
   });
 
-  test("is the one of the options, then of the host, then of AWS_REGION", async () => {
-    process.env["AWS_REGION"] = "sa-east-1";
+  test("is the one of the options, then of AWS_REGION, then of the host", async () => {
     const endpoint = "https://s3.eu-west-3.amazonaws.com";
-    expect(await signingRegion({ endpoint, region: "eu-west-1" })).toBe("eu-west-1");
     expect(await signingRegion({ endpoint })).toBe("eu-west-3");
+    process.env["AWS_REGION"] = "sa-east-1";
+    expect(await signingRegion({ endpoint, region: "eu-west-1" })).toBe("eu-west-1");
+    expect(await signingRegion({ endpoint })).toBe("sa-east-1");
     expect(await signingRegion({ endpoint: "http://127.0.0.1:9000" })).toBe("sa-east-1");
+  });
+
+  test("is the one of the profile before that of the host", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "idk-region-"));
+    try {
+      process.env["AWS_CONFIG_FILE"] = join(folder, "config");
+      process.env["AWS_PROFILE"] = "own";
+      writeFileSync(join(folder, "config"), "[profile own]\nregion = sa-east-1\n");
+      const endpoint = "https://s3.eu-west-3.amazonaws.com";
+      expect(await signingRegion({ endpoint })).toBe("sa-east-1");
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
   });
 
   test("is found for an endpoint of the environment, too", async () => {

@@ -7,19 +7,16 @@ const DEFAULT_REGION = "us-east-1";
 
 /**
  * The region for the signatures of a client without one in its options: from the SDK's variables and
- * files, or the machine. At an endpoint other than Amazon's, the host name takes precedence, the
- * machine is not asked, and there is a default.
+ * files. Otherwise, at an endpoint other than Amazon's, the one in its host name, or a default.
  */
 export async function findRegion(
   { isCustomEndpoint, endpoint }: Pick<S3Client["config"], "isCustomEndpoint" | "endpoint">,
   { loadConfig, NODE_REGION_CONFIG_OPTIONS, NODE_REGION_CONFIG_FILE_OPTIONS }: Config,
 ): Promise<string> {
   const host = isCustomEndpoint === true ? (await endpoint?.())?.hostname : undefined;
-  const inHost = host === undefined ? undefined : regionInHost(host);
-  if (inHost !== undefined) return inHost;
   const options = {
     ...NODE_REGION_CONFIG_OPTIONS,
-    ...(host === undefined ? {} : { default: DEFAULT_REGION }),
+    ...(host === undefined ? {} : { default: regionInHost(host) ?? DEFAULT_REGION }),
   };
   return loadConfig(options, NODE_REGION_CONFIG_FILE_OPTIONS)();
 }
