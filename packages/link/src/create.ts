@@ -142,7 +142,10 @@ async function urlsOf(
       const { signature } = parse(name);
       // The list has signatures only, so each URL must follow from the place.
       if (urlOf(place, name, signature) === reads.urlOf(name)) return signature;
-      throw usage("the URLs of this store have nothing in common");
+      throw usage(
+        "the presigned URLs of this store differ in more than names and signatures; links need a " +
+          "store on S3, MinIO or B2, or public addresses",
+      );
     },
   };
 }

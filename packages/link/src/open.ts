@@ -198,7 +198,8 @@ function linkErrorOf(error: unknown, expires: Date | undefined): LinkError {
     case "not-found":
       return new LinkError("missing", "a part of the content is not there", error);
     case "permission":
-      // What the server says counts if the clock of this machine is wrong.
+      // The server's reason counts if the clock of this machine is wrong. The text is the one of `http`
+      // in @idk/storage; a test fails if they differ.
       return isOver || error.message.includes("has expired")
         ? new LinkError("expired", "the link has expired", error)
         : new LinkError("refused", error.message, error);

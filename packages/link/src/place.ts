@@ -1,5 +1,5 @@
+import { StorageError } from "@idk/storage";
 import { fromHex, toHex } from "@idk/storage/blobs";
-import { LinkError } from "./errors.ts";
 
 /** The most seconds that a presigned URL is valid: S3 allows 7 days. */
 export const EXPIRES_MAX: number = 7 * 24 * 60 * 60;
@@ -83,7 +83,7 @@ export function urlOf({ base, presigned }: Place, address: string, signature: Ui
 /**
  * The place and the signature in a presigned URL: the reverse of `urlOf`.
  *
- * @throws LinkError `malformed` if `urlOf` could not have made it
+ * @throws StorageError `usage` if `urlOf` could not have made it
  */
 export function parsePresigned(
   url: string,
@@ -108,7 +108,11 @@ export function parsePresigned(
     const bytes = fromHex(signature);
     if (urlOf(place, address, bytes) === url) return { place, signature: bytes };
   }
-  throw new LinkError("malformed", "the presigned URL has another form than a link can hold");
+  throw new StorageError(
+    "usage",
+    "the presigned URLs of this store have another form than a link can hold; links need a store on S3, " +
+      "MinIO or B2, or public addresses",
+  );
 }
 
 /** RFC 3986, as signatures require; `encodeURIComponent` leaves five more characters unencoded. */

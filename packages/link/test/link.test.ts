@@ -226,6 +226,28 @@ describe("a link that does not open", () => {
     );
   });
 
+  test.each([
+    ["&X-Amz-Extra=1", "another form than a link can hold"],
+    ["?versionId=1", "another form than a link can hold"],
+  ])("is not made of presigned URLs with %p", async (suffix, message) => {
+    const server = await fakeServer();
+    const address = await server.put(content(10));
+    const { presign } = server.backend;
+    const backend = {
+      ...server.backend,
+      presign: async (options: Parameters<NonNullable<typeof presign>>[0]) => {
+        const reads = await presign!(options);
+        return { ...reads, urlOf: (name: string) => reads.urlOf(name) + suffix };
+      },
+    };
+    const made = server.link(address, { backend });
+    expect(await made.catch((error: unknown) => error)).toMatchObject({
+      name: "StorageError",
+      code: "usage",
+      message: expect.stringContaining(message) as string,
+    });
+  });
+
   test("refused after its time counts as expired", async () => {
     const server = await fakeServer();
     const { link } = await linkToTree(server);
