@@ -27,6 +27,9 @@ export const link: Command = async (invocation, session) =>
 /** What S3 allows. */
 const EXPIRES_DEFAULT = 7 * 24 * 60 * 60;
 
+/** Seconds that this machine may be ahead of the store without a note: links are signed by its clock. */
+const CLOCK_AHEAD_NOTED = 60;
+
 const makeLink = command(
   {
     address: optional(address),
@@ -44,7 +47,7 @@ const makeLink = command(
     if (given === undefined) throw usage("name the address of the content to share");
     if (page === undefined) {
       throw usage(
-        "where is the page that opens links? Pass --page-url https://HOST/PATH/, or set page-url in " +
+        "no page that opens links is set: pass --page-url https://HOST/PATH/, or set page-url in " +
           "the configuration; `idk link --page DIR` writes the page",
       );
     }
@@ -72,7 +75,15 @@ const makeLink = command(
     const { url, listAddress: list, expires, temporary } = made;
     await out.result(url, { url, expires: expires?.toISOString() ?? null, list, temporary });
     await out.flush();
-    if (!out.json) await printNotes(made, asked, session);
+    if (out.json) return;
+    await printNotes(made, asked, session);
+    const ahead = Math.round((backend.clockAheadMs?.() ?? 0) / 1000);
+    if (expires !== undefined && ahead >= CLOCK_AHEAD_NOTED) {
+      await out.note(
+        `idk: note: this machine's clock is ${ahead} s ahead of the store's, which may refuse the link ` +
+          "for that long; set the clock, and make the link again",
+      );
+    }
   },
 );
 

@@ -20,7 +20,7 @@ const PAGE = "https://example.com/open/";
 
 describe("idk link", () => {
   test.each<[args: string[], message: string]>([
-    [[A], "where is the page that opens links? Pass --page-url https://HOST/PATH/"],
+    [[A], "no page that opens links is set: pass --page-url https://HOST/PATH/"],
     [["--page-url", PAGE], "name the address of the content to share"],
     [["abc", "--page-url", PAGE], "ADDRESS must be 64 lowercase"],
     [[A, "--page-url", PAGE, "--expires", "8d"], "--expires must be a period of at most 7d"],
@@ -118,6 +118,37 @@ describe("idk link", () => {
     expectFailure(await idk(["link", "--page", "mine"]), 2, "mine/style.css already exists");
     expect(readFileSync(path("mine/style.css"), "utf8")).toBe("body { color: red }");
   });
+});
+
+test.each<[aheadMs: number, noted: boolean]>([
+  [300_000, true],
+  [0, false],
+])("a clock that is %p ms ahead of the store", async (aheadMs, noted) => {
+  const blobs = new Map<string, Uint8Array<ArrayBuffer>>();
+  using server = Bun.serve({
+    port: 0,
+    hostname: "127.0.0.1",
+    async fetch(request) {
+      const headers = { date: new Date(Date.now() - aheadMs).toUTCString(), etag: '"e"' };
+      const { pathname } = new URL(request.url);
+      if (request.method === "PUT") {
+        blobs.set(pathname, new Uint8Array(await request.arrayBuffer()));
+        return new Response(null, { headers });
+      }
+      const blob = blobs.get(pathname);
+      if (blob === undefined) return new Response(null, { status: 404, headers });
+      return new Response(blob, { headers });
+    },
+  });
+  const env = {
+    IDK_STORE: `s3://files?endpoint=${server.url.origin}&region=us-east-1`,
+    AWS_ACCESS_KEY_ID: "access-key",
+    AWS_SECRET_ACCESS_KEY: "secret-key",
+  };
+  const address = (await ok(["put", "note"], { env })).stdout.trim();
+  const { stderr } = await ok(["link", address, "--page-url", PAGE], { env });
+  const text = /this machine's clock is (?:299|300|301) s ahead of the store's/u;
+  expect(text.test(stderr)).toBe(noted);
 });
 
 await describeMinio("idk link with temporary credentials", (minio, bucket) => {
