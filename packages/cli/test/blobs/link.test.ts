@@ -124,6 +124,7 @@ test.each<[aheadMs: number, noted: boolean]>([
   [300_000, true],
   [0, false],
 ])("a clock that is %p ms ahead of the store", async (aheadMs, noted) => {
+  writeFileSync(path("note"), "hello\n");
   const blobs = new Map<string, Uint8Array<ArrayBuffer>>();
   using server = Bun.serve({
     port: 0,

@@ -170,24 +170,27 @@ const OTHERS =
   "<ExposeHeader>ETag</ExposeHeader><MaxAgeSeconds>600</MaxAgeSeconds></CORSRule>" +
   "<CORSRule><AllowedMethod>HEAD</AllowedMethod><AllowedOrigin>*</AllowedOrigin></CORSRule>";
 
-test.each(["s3", "b2"] as const)("a rule is added beside those of the bucket (%s)", async (kind) => {
-  const rules = `<?xml version="1.0"?>\n<CORSConfiguration xmlns="http://s3.amazonaws.com/doc/2006-03-01/">${OTHERS}</CORSConfiguration>`;
-  const { state, locations } = serverWithRules({ rules });
-  const init = (corsOrigin: string) => initBucket(locations[kind], { corsOrigin }, { retry });
-  expect(await init(ORIGIN)).toEqual({ made: ["cors"], there: ["bucket"] });
-  expect(await init(ORIGIN)).toEqual({ made: [], there: ["bucket", "cors"] });
-  expect(await init("https://b.example")).toEqual({ made: ["cors"], there: ["bucket"] });
-  const own = (origin: string): string[] => [
-    "<AllowedMethod>GET",
-    `<AllowedOrigin>${origin}`,
-    expect.stringMatching(/^<ID>idk-read-from-[0-9a-f]{16}$/u) as string,
-  ];
-  expect(rulesIn(state.rules)).toEqual([
-    ...rulesIn(OTHERS),
-    own(ORIGIN),
-    own("https://b.example"),
-  ]);
-});
+test.each(["s3", "b2"] as const)(
+  "a rule is added beside those of the bucket (%s)",
+  async (kind) => {
+    const rules = `<?xml version="1.0"?>\n<CORSConfiguration xmlns="http://s3.amazonaws.com/doc/2006-03-01/">${OTHERS}</CORSConfiguration>`;
+    const { state, locations } = serverWithRules({ rules });
+    const init = (corsOrigin: string) => initBucket(locations[kind], { corsOrigin }, { retry });
+    expect(await init(ORIGIN)).toEqual({ made: ["cors"], there: ["bucket"] });
+    expect(await init(ORIGIN)).toEqual({ made: [], there: ["bucket", "cors"] });
+    expect(await init("https://b.example")).toEqual({ made: ["cors"], there: ["bucket"] });
+    const own = (origin: string): string[] => [
+      "<AllowedMethod>GET",
+      `<AllowedOrigin>${origin}`,
+      expect.stringMatching(/^<ID>idk-read-from-[0-9a-f]{16}$/u) as string,
+    ];
+    expect(rulesIn(state.rules)).toEqual([
+      ...rulesIn(OTHERS),
+      own(ORIGIN),
+      own("https://b.example"),
+    ]);
+  },
+);
 
 test.each(["s3", "b2"] as const)("the first rule of a bucket is made (%s)", async (kind) => {
   const { state, locations } = serverWithRules();
