@@ -192,24 +192,25 @@ function linkErrorOf(error: unknown, expires: Date | undefined): LinkError {
   if (!(error instanceof StorageError) || error.code === "usage") throw error;
   // A server may refuse without a reason that a page can read.
   const isOver = expires !== undefined && expires.getTime() <= Date.now();
-  switch (error.code) {
-    case "aborted":
-      return new LinkError("aborted", "the caller ended the call", error);
-    case "not-found":
-      return new LinkError("missing", "a part of the content is not there", error);
-    case "permission":
-      // The server's reason counts if the clock of this machine is wrong. The text is the one of `http`
-      // in @idk/storage; a test fails if they differ.
-      return isOver || error.message.includes("has expired")
-        ? new LinkError("expired", "the link has expired", error)
-        : new LinkError("refused", error.message, error);
-    case "unavailable":
-      return new LinkError("unreachable", error.message, error);
-    default:
-      return new LinkError(
-        "damaged",
-        "what the server sent is not what was shared: it was damaged or replaced",
-        error,
-      );
+  if (error.code === "aborted") {
+    return new LinkError("aborted", "the caller ended the call", error);
   }
+  if (error.code === "not-found") {
+    return new LinkError("missing", "a part of the content is not there", error);
+  }
+  if (error.code === "permission") {
+    // The server's reason counts if the clock of this machine is wrong. The text is the one of `http` in
+    // @idk/storage; a test fails if they differ.
+    return isOver || error.message.includes("has expired")
+      ? new LinkError("expired", "the link has expired", error)
+      : new LinkError("refused", "the server refused a request", error);
+  }
+  if (error.code === "unavailable") {
+    return new LinkError("unreachable", "the server sent no usable response", error);
+  }
+  return new LinkError(
+    "damaged",
+    "what the server sent is not what was shared: it was damaged or replaced",
+    error,
+  );
 }
