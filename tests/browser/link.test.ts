@@ -314,4 +314,46 @@ skipIfMissing(missing)("the page that opens links", () => {
     expect(await saved).toEqual({ state: "completed", name: "_a_b.bin", sha256 });
     expect(await status(/^Saved/u)).toContain("verified");
   });
+
+  test("saves from memory if the browser ignores the download of the frame", async () => {
+    const content = testContent(1000, 7);
+    const link = await linkTo(await store.put(content.stream(), { metadata: { name: "a.bin" } }));
+    current = await visit(browser);
+    const { page, click, download, status } = current;
+    await page.evaluateOnNewDocument(() => {
+      Object.defineProperty(HTMLIFrameElement.prototype, "src", { set() {} });
+    });
+    await page.goto(link);
+    const saved = download();
+    await click("save");
+    const { sha256 } = content;
+    expect(await saved).toEqual({ state: "completed", name: "a.bin", sha256 });
+    expect(await status(/^Saved/u)).toContain("verified");
+  });
+
+  test("ends a save whose worker does not answer any more", async () => {
+    const link = await linkTo(await store.put(testContent(60 * MiB, 8).stream()));
+    current = await visit(browser);
+    const { page, click, status, download } = current;
+    await page.evaluateOnNewDocument(() => {
+      const { postMessage } = ServiceWorker.prototype;
+      const isPing = (message: { kind: string }): boolean => message.kind === "ping";
+      ServiceWorker.prototype.postMessage = function (message: never, ports: never) {
+        if (!isPing(message)) postMessage.call(this, message, ports);
+      };
+    });
+    await page.goto(link);
+    await page.setRequestInterception(true);
+    // The last bytes never come.
+    let count = 0;
+    page.on("request", (request) => {
+      if (!request.url().startsWith(bucket.server.endpoint) || (count += 1) < 4) {
+        void request.continue();
+      }
+    });
+    const saved = download();
+    await click("save");
+    expect(await status(/stopped/u)).toBe("The browser stopped the download. Try again.");
+    expect((await saved).state).toBe("canceled");
+  });
 });

@@ -1,16 +1,21 @@
-import { type Answer, type FromWorker, SAVE_PATH, type ToWorker } from "./worker-messages.ts";
+import { type Answer, type FromWorker, SAVE_PATH, type ToWorker, ask } from "./worker-messages.ts";
 import { PageError, formatSize } from "./sentences.ts";
 import { LinkError } from "../src/errors.ts";
 import { safeFileName } from "./file-name.ts";
 
 /** Without a service worker, a file has to fit into memory: up to this many bytes. */
 const MEMORY_MAX = 256 * 1000 ** 2;
-/** How long the browser may take to ask for the download. */
+/**
+ * How long the browser may take to ask for the download. Some browsers, such as web views, have service
+ * workers and ignore a frame that is a download; what fits into memory does not wait long for them.
+ */
 const START_MS = 20_000;
+const START_SMALL_MS = 5000;
 /** Browsers end idle service workers after half a minute. */
 const PING_MS = 5000;
-const NOT_STARTED =
-  "The browser did not start the download. Allow downloads for this page and try again.";
+const NOT_STARTED = new PageError(
+  "The browser did not start the download. Allow downloads for this page and try again.",
+);
 
 /** A file to save. */
 export interface Savable {
@@ -35,8 +40,14 @@ export interface SaveOptions {
  */
 export async function save(file: Savable, options: SaveOptions): Promise<void> {
   const registration = await registerWorker();
-  if (registration !== undefined) return saveByWorker(file, options, registration);
-  if (file.size > MEMORY_MAX) {
+  const isSmall = file.size <= MEMORY_MAX;
+  if (registration !== undefined) {
+    try {
+      return await saveByWorker(file, options, registration);
+    } catch (error) {
+      if (error !== NOT_STARTED || !isSmall) throw error;
+    }
+  } else if (!isSmall) {
     const limit = formatSize(MEMORY_MAX);
     throw new PageError(
       `This browser window can save files up to ${limit} only. Open the link in a window that is not private, or in a current version of Chrome, Edge, Firefox or Safari.`,
@@ -62,6 +73,7 @@ async function saveByWorker(
   { active, scope }: ServiceWorkerRegistration,
 ): Promise<void> {
   const worker = active!;
+  const startMs = file.size <= MEMORY_MAX ? START_SMALL_MS : START_MS;
   const id = crypto.randomUUID();
   const { port1: port, port2: workerPort } = new MessageChannel();
   const reader = file.stream().getReader();
@@ -91,18 +103,21 @@ async function saveByWorker(
       };
       port.addEventListener("message", ({ data }: MessageEvent<FromWorker>) => onMessage[data]());
       port.start();
-      start = setTimeout(fail, START_MS, NOT_STARTED);
+      start = setTimeout(reject, startMs, NOT_STARTED);
       const ping = async (): Promise<void> => {
-        if (!(await isRunning(worker, id))) fail("The browser stopped the download. Try again.");
+        if (!(await ask(worker, { kind: "ping", id }))) fail("The browser stopped the download. Try again.");
       };
       pings = setInterval(() => void ping(), PING_MS);
       signal.addEventListener("abort", stop, ends);
       // The browser must see that the download failed, not that it ended.
       addEventListener("pagehide", () => answer(port, "fail"), ends);
-      tell(worker, { kind: "offer", id, name: file.name, size: file.size }, workerPort);
+      const offer: ToWorker = { kind: "offer", id, name: file.name, size: file.size };
+      worker.postMessage(offer, [workerPort]);
     });
   } catch (error) {
+    // Also withdraws the offer.
     answer(port, "fail");
+    if (error === NOT_STARTED) frame.removeAttribute("src");
     throw error;
   } finally {
     clearTimeout(start);
@@ -110,23 +125,6 @@ async function saveByWorker(
     ended.abort();
     await reader.cancel().catch(() => {});
   }
-}
-
-async function isRunning(worker: ServiceWorker, id: string): Promise<boolean> {
-  const { port1, port2 } = new MessageChannel();
-  return new Promise((resolve) => {
-    const onAnswer = ({ data }: MessageEvent<boolean>): void => {
-      port1.close();
-      resolve(data);
-    };
-    port1.addEventListener("message", onAnswer);
-    port1.start();
-    tell(worker, { kind: "ping", id }, port2);
-  });
-}
-
-function tell(worker: ServiceWorker, message: ToWorker, port: MessagePort): void {
-  worker.postMessage(message, [port]);
 }
 
 /** Bytes are given away. */

@@ -2,12 +2,12 @@
  * Answers requests for `save/ID` with what a page decrypts, as the browser asks for it, so that downloads
  * of any size take little memory. Everything else passes by. The worker never sees a key.
  */
-import { type Answer, type FromWorker, SAVE_PATH, type ToWorker } from "./worker-messages.ts";
+import { type Answer, type FromWorker, SAVE_PATH, type ToWorker, ask } from "./worker-messages.ts";
 import { contentDisposition } from "./file-name.ts";
 
 /** The parts used here of a scope whose types exclude those of pages. */
 interface WorkerScope {
-  readonly registration: { readonly scope: string };
+  readonly registration: Pick<ServiceWorkerRegistration, "scope" | "active">;
   readonly clients: { get(id: string): Promise<unknown> };
   skipWaiting(): Promise<void>;
   addEventListener(type: "install", listener: (event: ExtendableEvent) => void): void;
@@ -18,7 +18,8 @@ interface ExtendableEvent extends Event {
   waitUntil(promise: Promise<unknown>): void;
 }
 interface OfferEvent extends ExtendableEvent {
-  readonly data: ToWorker;
+  /** Another version of the page may have sent it. */
+  readonly data: Partial<ToWorker> | undefined;
   readonly ports: readonly MessagePort[];
   readonly source: { readonly id: string };
 }
@@ -26,6 +27,8 @@ interface RequestEvent extends ExtendableEvent {
   readonly request: Request;
   respondWith(response: Response): void;
 }
+
+type Offer = Extract<ToWorker, { kind: "offer" }>;
 
 interface Download {
   readonly name: string | undefined;
@@ -37,28 +40,44 @@ interface Download {
 
 /** How often to look whether the page is still there, while it owes bytes. */
 const CLIENT_CHECK_MS = 1000;
+/** How long an offer waits for its request: more than the page waits. */
+const OFFER_MS = 30_000;
 
 const scope = globalThis as unknown as WorkerScope;
 /** Until the browser requests them. */
 const offered = new Map<string, Download>();
 const running = new Set<string>();
 
-// A new page must not meet an old worker. The page itself needs no controller: its messages go to the
-// active worker, and the request of a frame is answered by its address.
-scope.addEventListener("install", (event) => {
-  event.waitUntil(scope.skipWaiting());
-});
+// A new page should not meet an old worker. The page itself needs no controller: its messages go to the
+// active worker, and the request of a frame is answered by its address. But a worker that has downloads
+// would lose them; then the new one waits until all pages are closed.
+scope.addEventListener("install", (event) => event.waitUntil(replaceIdle()));
+
+async function replaceIdle(): Promise<void> {
+  const { active } = scope.registration;
+  if (active !== null && (await ask(active, { kind: "busy" }))) return;
+  await scope.skipWaiting();
+}
 
 scope.addEventListener("message", ({ data, ports, source }) => {
   const [port] = ports;
   if (port === undefined) return;
-  if (data.kind === "ping") {
-    port.postMessage(offered.has(data.id) || running.has(data.id));
-    return;
-  }
-  offered.set(data.id, { name: data.name, size: data.size, port, client: source.id });
-  post(port, "ready");
+  if (data?.kind === "busy") port.postMessage(offered.size + running.size > 0);
+  if (data?.kind === "ping") port.postMessage(offered.has(data.id!) || running.has(data.id!));
+  if (data?.kind === "offer") offer(data, port, source.id);
 });
+
+function offer({ id, name, size }: Partial<Offer>, port: MessagePort, client: string): void {
+  if (typeof id !== "string" || typeof name === "object" || !Number.isSafeInteger(size)) return;
+  offered.set(id, { name, size: size!, port, client });
+  setTimeout(() => offered.delete(id), OFFER_MS);
+  // The page withdraws it.
+  port.addEventListener("message", ({ data }: MessageEvent<Answer>) => {
+    if (data === "fail") offered.delete(id);
+  });
+  port.start();
+  post(port, "ready");
+}
 
 scope.addEventListener("fetch", (event) => {
   const { href, origin, pathname } = new URL(event.request.url);
@@ -127,7 +146,6 @@ function streamOf({ port, client }: Download, ended: () => void): ReadableStream
           answered();
         };
         port.addEventListener("message", onAnswer);
-        port.start();
       },
       async pull() {
         const answer = new Promise<void>((resolve) => (answered = resolve));
