@@ -84,7 +84,7 @@ skipIfMissing(missing)("the page that opens links", () => {
     await click("save");
     const { sha256 } = content;
     expect(await saved).toEqual({ state: "completed", name: "Übung 1.bin", sha256 });
-    expect(await status(/^Saved/u)).toBe("Saved. All of the file was verified.");
+    expect(await status(/^Saved/u)).toBe("Saved. All of the file was verified and handed to the browser.");
     expect(errors()).toEqual([]);
 
     const fragment = new URL(link).hash.slice(1);
@@ -188,6 +188,22 @@ skipIfMissing(missing)("the page that opens links", () => {
     await page.reload();
     expect(await status(/./u)).toStartWith("This page opens links to encrypted files.");
     expect(errors()).toEqual([]);
+  });
+
+  test("goes back to the link that was open before", async () => {
+    const [first, second] = [await share("first"), await share("second")];
+    const { page } = await openPage(first);
+    const shows = async (text: string): Promise<unknown> =>
+      page.waitForFunction(
+        (text) => document.getElementById("preview")!.textContent === text,
+        { timeout: 20_000 },
+        text,
+      );
+    await shows("first");
+    await page.goto(second);
+    await shows("second");
+    await page.evaluate(() => history.back());
+    await shows("first");
   });
 
   test("says that the server does not respond, and tries again when asked to", async () => {

@@ -25,8 +25,9 @@ const actions = { save() {}, show() {}, cancel() {}, retry() {} };
 let shown = new AbortController();
 
 /**
- * The link: what followed `#`. It is taken out of the address, which browsers keep in their history and
- * copy to other devices, and kept in the state of the tab, so that the page can be reloaded.
+ * The link: what followed `#`. It is taken out of the address, so that it is not on the screen or copied
+ * with the address, and kept in the state of the tab, so that the page can be reloaded. A browser may have
+ * recorded the address before, and writes the state to its disk to restore tabs.
  */
 function takeFragment(): string {
   const given = location.hash.slice(1);
@@ -141,7 +142,7 @@ async function runSave(link: OpenedLink, shownSignal: AbortSignal): Promise<void
   try {
     await save(link, { frame, signal, onProgress });
     if (shownSignal.aborted) return;
-    tell("Saved. All of the file was verified.", "good");
+    tell("Saved. All of the file was verified and handed to the browser.", "good");
   } catch (error) {
     if (!shownSignal.aborted) fail(error);
   } finally {
@@ -178,5 +179,9 @@ cancelButton.addEventListener("click", () => actions.cancel());
 retryButton.addEventListener("click", () => actions.retry());
 // A link that is pasted while the page is open changes only what follows #.
 addEventListener("hashchange", () => void open());
+// Going back to an earlier link changes only the state.
+addEventListener("popstate", () => {
+  if (location.hash === "") void open();
+});
 void registerWorker();
 void open();
