@@ -217,7 +217,7 @@ skipIfMissing(missing)("the page that opens links", () => {
       void (refused ? request.abort("connectionrefused") : request.continue());
     });
     await page.goto(link);
-    expect(await status(/./u)).toStartWith("The server does not respond.");
+    expect(await status(/./u)).toStartWith("The server does not respond, or not as expected.");
     offline = false;
     await click("retry");
     await page.waitForSelector("#preview:not([hidden])");

@@ -12,7 +12,7 @@ const FAILURES: Readonly<Record<LinkErrorCode, string>> = {
     "A part of this file is no longer on the server. Ask the sender to check the file and to send a new link.",
   refused: "The server does not allow this link any more. Ask the sender for a new one.",
   unreachable:
-    "The server does not respond. Check your internet connection and try again. If that does not help, the sender’s storage may not allow downloads from this page: tell the sender (the setting is called CORS).",
+    "The server does not respond, or not as expected. Check your internet connection and try again. If that does not help, the sender’s storage may not allow downloads from this page: tell the sender (the setting is called CORS).",
   damaged:
     "A part of this file is damaged on the server, or somebody replaced it. Ask the sender to check the file and to send a new link.",
   limit: "This file is too large for this page.",

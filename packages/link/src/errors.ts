@@ -8,7 +8,7 @@
  * - `removed`      the list of the link is not there: somebody revoked the link
  * - `missing`      a part of the content is not there
  * - `refused`      the server refused, and the link has not expired
- * - `unreachable`  no response: offline, or the store does not allow this page (CORS)
+ * - `unreachable`  no usable response: offline, the store does not allow this page (CORS), or an error
  * - `damaged`      bytes that the server sent are not those that were shared
  * - `limit`        the content is longer than the caller accepts
  * - `aborted`      the caller's signal fired
@@ -26,7 +26,7 @@ export type LinkErrorCode =
   | "limit"
   | "aborted";
 
-/** The only error of `openLink` and of what it returns. Its message contains no part of the link. */
+/** The only error of `openLink` and of what it returns. Its message contains no part of the link; its cause may. */
 export class LinkError extends Error {
   override readonly name = "LinkError";
   readonly code: LinkErrorCode;

@@ -210,6 +210,7 @@ describe("a link that does not open", () => {
     server.respond = () => new Response(body, { status });
     const error = await failure(openLink(fragmentOf(link), { fetch: server.fetch }));
     expect(error.code).toBe(code as never);
+    expect(error.message).not.toContain(server.requests[0]!.hostname);
   });
 
   test("without a chunk, or without a response", async () => {

@@ -95,7 +95,7 @@ export function requireUncompressed(response: Response, method: string | undefin
   void response.body?.cancel().catch(() => undefined);
   throw new StorageError(
     "unavailable",
-    "the response is compressed, which the request did not allow; check the endpoint URL, and the proxies before it",
+    "the response is compressed, but blobs have to be sent as they are stored; check the endpoint URL, and the proxies before it",
   );
 }
 
