@@ -84,7 +84,9 @@ skipIfMissing(missing)("the page that opens links", () => {
     await click("save");
     const { sha256 } = content;
     expect(await saved).toEqual({ state: "completed", name: "Übung 1.bin", sha256 });
-    expect(await status(/^Saved/u)).toBe("Saved. All of the file was verified and handed to the browser.");
+    expect(await status(/^Saved/u)).toBe(
+      "Saved. All of the file was verified and handed to the browser.",
+    );
     expect(errors()).toEqual([]);
 
     const fragment = new URL(link).hash.slice(1);

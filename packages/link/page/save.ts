@@ -105,7 +105,8 @@ async function saveByWorker(
       port.start();
       start = setTimeout(reject, startMs, NOT_STARTED);
       const ping = async (): Promise<void> => {
-        if (!(await ask(worker, { kind: "ping", id }))) fail("The browser stopped the download. Try again.");
+        if (!(await ask(worker, { kind: "ping", id })))
+          fail("The browser stopped the download. Try again.");
       };
       pings = setInterval(() => void ping(), PING_MS);
       signal.addEventListener("abort", stop, ends);
