@@ -277,7 +277,9 @@ describe("installed from the tarballs", () => {
     expect(output).toMatch(/^portable: 5 known answers/u);
 
     const main = "node_modules/@idk/cli/dist/main.cjs";
-    const idk = (...args: string[]) => ok([process.execPath, main, ...args], at);
+    // Apart from the configuration of whoever runs the tests.
+    const env = { ...process.env, HOME: at, XDG_CONFIG_HOME: undefined, XDG_DATA_HOME: undefined };
+    const idk = (...args: string[]) => ok([process.execPath, main, ...args], at, env);
     const recipient = (await idk("keygen", "-o", "me.key")).trim();
     await writeFile(join(at, "hello.txt"), "hello");
     const put = await idk("put", "hello.txt", "-r", recipient, "--store", "blobs");

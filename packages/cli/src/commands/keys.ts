@@ -65,10 +65,15 @@ const create: Command = command(
       const { writeNewWriterKey } = await import("../keys/writer-keys.ts");
       const writer = await writeNewWriterKey(output, protect ? ask : undefined, armor);
       await session.out.result(writer, { writer, file: output });
-      return;
+    } else {
+      const recipient = await writeNewIdentity(output, protect ? ask : undefined, armor);
+      await session.out.result(recipient, { recipient, file: output });
     }
-    const recipient = await writeNewIdentity(output, protect ? ask : undefined, armor);
-    await session.out.result(recipient, { recipient, file: output });
+    if (given !== undefined && !protect) {
+      await session.out.note(
+        "idk: note: the key is not protected: IDK_PASSPHRASE is used only with --passphrase",
+      );
+    }
   },
 );
 

@@ -131,7 +131,9 @@ export async function rewrapMany(
           : "the others are left to do, and no old tree was deleted";
       },
       async notes() {
-        if (!settings.deleteOld || (deleting && deletions.count === 0)) {
+        if (deleting && old.length === 0) {
+          await out.note("idk: note: the list has no addresses: nothing was resealed or deleted");
+        } else if (!settings.deleteOld || (deleting && deletions.count === 0)) {
           await noteOld(undefined, settings, session);
         } else if (!out.json) {
           await out.note(

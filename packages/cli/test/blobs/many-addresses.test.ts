@@ -379,6 +379,14 @@ describe("lists", () => {
   );
 });
 
+test("rewrap says that a list was empty", async () => {
+  const { env } = await newStore();
+  const flags = ["--reseal", "--delete-old", "--yes", "--from-file", "-"];
+  const { stderr } = await ok(["rewrap", "-r", bob, ...flags], { env, stdin: "\n" });
+  expect(stderr).toContain("the list has no addresses: nothing was resealed or deleted");
+  expect(stderr).not.toContain("keep only what they copied");
+});
+
 test("stat prints a block for each", async () => {
   const { env, note, film } = await newStore();
   const { stdout, stderr } = await ok(["stat", note, film.slice(0, 8)], { env });

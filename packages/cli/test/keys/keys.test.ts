@@ -25,6 +25,16 @@ describe("keygen", () => {
     expect((await ok(["recipient", "-i", "new.key"])).stdout).toBe(stdout);
   });
 
+  test("says that a passphrase in the environment is not used unasked", async () => {
+    const env = { IDK_PASSPHRASE: PASSPHRASE };
+    const { stderr } = await ok(["keygen", "-o", "plain.key"], { env });
+    expect(stderr).toBe(
+      "idk: note: the key is not protected: IDK_PASSPHRASE is used only with --passphrase\n",
+    );
+    const protectedKey = await ok(["keygen", "-o", "quiet.key", "--passphrase"], { env });
+    expect(protectedKey.stderr).toBe("");
+  });
+
   test("never overwrites", async () => {
     const before = workspace.read("me.key");
     for (const args of [[], ["--passphrase"]]) {

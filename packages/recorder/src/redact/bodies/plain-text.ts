@@ -61,7 +61,7 @@ export function* redactPlainText(text: string, isCut: boolean, rules: RuleSet): 
 }
 
 /** Blanks, and what begins items of lists in YAML, before a name or a value. */
-const INDENT = /^[ \t]*(?:[?-][ \t]+)*/u;
+const INDENT = /^[ \t]*(?:[?-][ \t]+){0,64}/u;
 
 /** So that lines below `- name:` are deeper than the name, and items of a list below `name:`, too. */
 function indentOf(line: string): number {

@@ -52,7 +52,7 @@ const BY_CODE: ReadonlyMap<string, ErrorMeaning> = new Map(
     InvalidToken: denied("the session token is malformed; sign in again"),
     InvalidTokenId: denied("the session token does not match the access key; sign in again"),
     SignatureDoesNotMatch: denied(
-      "the secret key does not match the access key; check that both are complete and belong together",
+      "the signature does not match; check that access key and secret key are complete and belong together, and that the region is right",
     ),
     AccountProblem: denied("the provider reports a problem with the account; contact the provider"),
     NotSignedUp: denied("the account is not signed up for this service"),

@@ -19,7 +19,7 @@ const TABLE: readonly Row[] = [
   [403, "AccessDenied", "permission", false, "check their policy"],
   [403, "AllAccessDisabled", "permission", false, "check their policy"],
   [403, "InvalidAccessKeyId", "permission", false, "the access key is unknown"],
-  [403, "SignatureDoesNotMatch", "permission", false, "does not match the access key"],
+  [403, "SignatureDoesNotMatch", "permission", false, "the signature does not match"],
   [400, "ExpiredToken", "permission", false, "expired; sign in again"],
   [401, "Unauthorized", "permission", false, "check them"],
   [403, "RequestTimeTooSkewed", "permission", false, "the clock of this machine"],
@@ -204,7 +204,7 @@ describe("an error response", () => {
   test("with another reason does not report clock skew", async () => {
     const date = new Date(Date.now() - 3_600_000).toUTCString();
     using fake = served(() => errorResponse(403, "SignatureDoesNotMatch", "", { date }));
-    await rejects(fake.backend.put(NAME, BYTES), "permission", "does not match the access key");
+    await rejects(fake.backend.put(NAME, BYTES), "permission", "the signature does not match");
   });
 
   test("with the region of the bucket reports it", async () => {

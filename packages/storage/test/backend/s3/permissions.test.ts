@@ -64,7 +64,7 @@ requireServer("minio")("credentials", () => {
       }
     }
     const wrong = on(bucket(), { credentials: { accessKeyId, secretAccessKey: "not-the-secret" } });
-    await rejects(wrong.put(NAME, BYTES), "permission", "does not match the access key");
+    await rejects(wrong.put(NAME, BYTES), "permission", "the signature does not match");
   });
 
   test("that only permit puts and listings can hold markers and tell the time", async () => {
