@@ -66,7 +66,7 @@ describe("keygen --armor", () => {
     await ok(args, { env: old });
     expect(textOf("host.key")).toStartWith("-----BEGIN IDK PROTECTED WRITER KEY-----\n");
     const wrong = await idk(["recipient", "-i", "host.key"], { env: old });
-    expectFailure(wrong, 2, "host.key: line 1 must be -----BEGIN IDK PROTECTED IDENTITY-----");
+    expectFailure(wrong, 2, "host.key: this is a writer key, not an identity");
   });
 
   test("says which line is wrong, and is not printed if it is pasted elsewhere", async () => {
@@ -77,11 +77,7 @@ describe("keygen --armor", () => {
     const joined = await idk(["recipient"], {
       env: { IDK_IDENTITY: "", ...old, IDK_IDENTITY_KEY: lines.join(" ") },
     });
-    expectFailure(
-      joined,
-      2,
-      "identity in IDK_IDENTITY_KEY: line 1 must be -----BEGIN IDK PROTECTED",
-    );
+    expectFailure(joined, 2, "identity in IDK_IDENTITY_KEY: its line ends are missing");
     const inPlaceOfAFile = await idk(["recipient"], { env: { IDK_IDENTITY: textOf("text.key") } });
     expectFailure(inPlaceOfAFile, 2, "use the variable IDK_IDENTITY_KEY");
     for (const result of [
