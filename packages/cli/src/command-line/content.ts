@@ -104,7 +104,7 @@ export function addContentCommands(program: CommanderCommand, actionOf: ActionOf
     .addOption(shareRecipientOption())
     .addOption(recipientsFileOption())
     .addOption(identityOption())
-    .action(actionOf(async () => (await import("../commands/share.ts")).share));
+    .action(actionOf(async () => (await import("../commands/sharing/share.ts")).share));
 
   program
     .command("rewrap")
@@ -129,5 +129,5 @@ export function addContentCommands(program: CommanderCommand, actionOf: ActionOf
     .addOption(workersOption())
     .option("--resume", `with --reseal: continue an interrupted run (default: ${OVER})`)
     .option("--no-resume", "start from the beginning and keep no journal")
-    .action(actionOf(async () => (await import("../commands/rewrap.ts")).rewrap));
+    .action(actionOf(async () => (await import("../commands/sharing/rewrap.ts")).rewrap));
 }

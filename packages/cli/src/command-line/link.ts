@@ -23,5 +23,5 @@ export function addLinkCommand(program: CommanderCommand, actionOf: ActionOf): v
     .option("--page <dir>", "write the files of the page into this folder")
     .option("--force", "with --page: replace files of these names that idk did not write")
     .addOption(identityOption())
-    .action(actionOf(async () => (await import("../commands/link.ts")).link));
+    .action(actionOf(async () => (await import("../commands/sharing/link.ts")).link));
 }

@@ -59,12 +59,12 @@ export function addKeyCommands(program: CommanderCommand, actionOf: ActionOf): v
       ),
     )
     .option("--no-passphrase", "with --change: remove the passphrase")
-    .action(actionOf(async () => (await import("../commands/keys.ts")).keygen));
+    .action(actionOf(async () => (await import("../commands/keys/keygen.ts")).keygen));
 
   program
     .command("recipient")
     .summary("print the recipient of an identity")
     .description("Print the recipient, the public key, of each identity.")
     .addOption(identityOption())
-    .action(actionOf(async () => (await import("../commands/keys.ts")).recipient));
+    .action(actionOf(async () => (await import("../commands/keys/keygen.ts")).recipient));
 }

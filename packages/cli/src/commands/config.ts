@@ -2,7 +2,7 @@ import type { Command } from "../command.ts";
 import type { RepositoryEntry } from "../config/config.ts";
 import type { Origin } from "../config/layers.ts";
 import { configPath } from "../config/load-config.ts";
-import { formatPeriod } from "../config/period.ts";
+import { formatPeriod } from "../config/times.ts";
 import { identityLabel, recipientLabel, safeText, redactedUrl } from "../config/redacted.ts";
 import { CONFIGURABLE, keyOf, type Resolved, resolveSettings } from "../config/resolve.ts";
 import type { StoreSource } from "../config/settings.ts";

@@ -5,7 +5,7 @@ import { describeInspection, describeStat } from "../blobs/describe.ts";
 import { listContents, type ListingOptions } from "../blobs/listing/listing.ts";
 import { createTurns, forEachAddress } from "../blobs/run-many.ts";
 import { type Command, command } from "../command.ts";
-import { moment } from "../config/moment.ts";
+import { moment } from "../config/times.ts";
 import {
   displayedAddress,
   displayedAddresses,

@@ -3,7 +3,7 @@ import { expandHome } from "../folders.ts";
 import type { Environment } from "../invocation.ts";
 import { checkKeychainName, type IdentitySource, identitySource } from "../keys/identity-source.ts";
 import { recipientSource, type RecipientSource } from "../keys/recipient-source.ts";
-import { parsePeriod } from "./period.ts";
+import { parsePeriod } from "./times.ts";
 import { checked, chunkSize, compression, path, recipientsPath, workers } from "./settings.ts";
 import type { TomlValue } from "./toml.ts";
 

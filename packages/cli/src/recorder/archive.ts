@@ -1,6 +1,6 @@
 import type { Store } from "@idk/storage";
 import type { ListedSegment, ReadExchangesOptions, ReadFault } from "@idk/recorder/read";
-import { moment } from "../config/moment.ts";
+import { moment } from "../config/times.ts";
 import {
   identitySources,
   optional,

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { hostname } from "node:os";
-import { formatPeriod, parsePeriod } from "../../src/config/period.ts";
+import { formatPeriod, parsePeriod } from "../../src/config/times.ts";
 import { contentJson, modeText, pathJson, pathText } from "../../src/snapshots/entries.ts";
 import { defaultName, hostOf, hostPattern, splitSnapshotPath } from "../../src/snapshots/names.ts";
 import { createAmounts } from "../../src/snapshots/backup-progress.ts";

@@ -4,7 +4,7 @@ import { DIGITS_TO_ACT } from "../../blobs/address.ts";
 import { command, type Command } from "../../command.ts";
 import { flag } from "../../config/settings.ts";
 import { Failure } from "../../errors/failures.ts";
-import { formatPeriod } from "../../config/period.ts";
+import { formatPeriod } from "../../config/times.ts";
 import { count, roundBytes } from "../../output/text.ts";
 import type { Session } from "../../session.ts";
 import type { HeadReports } from "../../snapshots/head-options.ts";

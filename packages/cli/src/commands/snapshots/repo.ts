@@ -13,7 +13,7 @@ import {
   revokeWriter,
 } from "@idk/snapshots";
 import { isStoreName } from "../../config/config.ts";
-import { formatPeriod, parsePeriod } from "../../config/period.ts";
+import { formatPeriod, parsePeriod } from "../../config/times.ts";
 import { field, flag, optional, recipients, text, texts } from "../../config/settings.ts";
 import { command, type Command } from "../../command.ts";
 import { Failure, usage } from "../../errors/failures.ts";

@@ -1,7 +1,7 @@
 import { type PinnedRepository, parseWriter } from "@idk/snapshots";
 import { appendFile, readFile } from "node:fs/promises";
 import type { RepositoryEntry } from "../../config/config.ts";
-import { formatPeriod } from "../../config/period.ts";
+import { formatPeriod } from "../../config/times.ts";
 import { readConfig } from "../../config/read-config.ts";
 import type { RepositorySource } from "../../config/settings.ts";
 import { editConfig, quoted } from "../../config/write-config.ts";

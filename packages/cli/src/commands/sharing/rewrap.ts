@@ -1,11 +1,11 @@
 import type { Address, Store } from "@idk/storage";
-import { resolveAddress } from "../blobs/address.ts";
-import { type AddressSource, onlyAddress } from "../blobs/address-list.ts";
-import { removeTree } from "../blobs/remove-tree.ts";
-import { createTreesRemoval, type TreesRemoval } from "../blobs/remove-trees.ts";
-import { resealContent, type ResealSettings } from "../blobs/reseal.ts";
-import { forEachAddress, ROOTS_AT_ONCE, runMany } from "../blobs/run-many.ts";
-import { type Command, command } from "../command.ts";
+import { resolveAddress } from "../../blobs/address.ts";
+import { type AddressSource, onlyAddress } from "../../blobs/address-list.ts";
+import { removeTree } from "../../blobs/remove-tree.ts";
+import { createTreesRemoval, type TreesRemoval } from "../../blobs/remove-trees.ts";
+import { resealContent, type ResealSettings } from "../../blobs/reseal.ts";
+import { forEachAddress, ROOTS_AT_ONCE, runMany } from "../../blobs/run-many.ts";
+import { type Command, command } from "../../command.ts";
 import {
   addresses,
   choice,
@@ -20,17 +20,17 @@ import {
   recipients,
   store,
   workers,
-} from "../config/settings.ts";
-import { reportOverrides } from "../config/overrides.ts";
-import { usage } from "../errors/failures.ts";
-import { createListFailures } from "../errors/item-failures.ts";
-import { loadIdentities } from "../keys/identities.ts";
-import { loadRecipients } from "../keys/recipients.ts";
-import { openTerminal } from "../keys/terminal.ts";
-import { count } from "../output/text.ts";
-import type { Meter } from "../progress/meter.ts";
-import type { Session } from "../session.ts";
-import { openStore } from "../stores/open-store.ts";
+} from "../../config/settings.ts";
+import { reportOverrides } from "../../config/overrides.ts";
+import { usage } from "../../errors/failures.ts";
+import { createListFailures } from "../../errors/item-failures.ts";
+import { loadIdentities } from "../../keys/identities.ts";
+import { loadRecipients } from "../../keys/recipients.ts";
+import { openTerminal } from "../../keys/terminal.ts";
+import { count } from "../../output/text.ts";
+import type { Meter } from "../../progress/meter.ts";
+import type { Session } from "../../session.ts";
+import { openStore } from "../../stores/open-store.ts";
 
 export const rewrap: Command = command(
   {

@@ -1,7 +1,7 @@
 import { join } from "node:path";
-import { resolveAddress } from "../blobs/address.ts";
-import { type Command, command } from "../command.ts";
-import { parsePeriod } from "../config/period.ts";
+import { resolveAddress } from "../../blobs/address.ts";
+import { type Command, command } from "../../command.ts";
+import { parsePeriod } from "../../config/times.ts";
 import {
   address,
   field,
@@ -12,14 +12,14 @@ import {
   passphrase,
   store,
   text,
-} from "../config/settings.ts";
-import { usage } from "../errors/failures.ts";
-import { loadIdentities } from "../keys/identities.ts";
-import { pageFiles } from "../link/page-files.ts";
-import { writePageFiles } from "../link/write-page.ts";
-import { count } from "../output/text.ts";
-import type { Session } from "../session.ts";
-import { openBackend } from "../stores/open-store.ts";
+} from "../../config/settings.ts";
+import { usage } from "../../errors/failures.ts";
+import { loadIdentities } from "../../keys/identities.ts";
+import { pageFiles } from "../../link/page-files.ts";
+import { writePageFiles } from "../../link/write-page.ts";
+import { count } from "../../output/text.ts";
+import type { Session } from "../../session.ts";
+import { openBackend } from "../../stores/open-store.ts";
 
 export const link: Command = async (invocation, session) =>
   (invocation.options["page"] === undefined ? makeLink : writePage)(invocation, session);

@@ -1,8 +1,8 @@
 import type { Address } from "@idk/storage";
-import { resolveAddress } from "../blobs/address.ts";
-import { onlyAddress } from "../blobs/address-list.ts";
-import { forEachAddress, ROOTS_AT_ONCE } from "../blobs/run-many.ts";
-import { type Command, command } from "../command.ts";
+import { resolveAddress } from "../../blobs/address.ts";
+import { onlyAddress } from "../../blobs/address-list.ts";
+import { forEachAddress, ROOTS_AT_ONCE } from "../../blobs/run-many.ts";
+import { type Command, command } from "../../command.ts";
 import {
   addresses,
   identitySources,
@@ -13,14 +13,14 @@ import {
   paths,
   store,
   texts,
-} from "../config/settings.ts";
-import { reportOverrides } from "../config/overrides.ts";
-import { usage } from "../errors/failures.ts";
-import { loadIdentities } from "../keys/identities.ts";
-import type { RecipientSource } from "../keys/recipient-source.ts";
-import { loadRecipients } from "../keys/recipients.ts";
-import { count } from "../output/text.ts";
-import { openStore } from "../stores/open-store.ts";
+} from "../../config/settings.ts";
+import { reportOverrides } from "../../config/overrides.ts";
+import { usage } from "../../errors/failures.ts";
+import { loadIdentities } from "../../keys/identities.ts";
+import type { RecipientSource } from "../../keys/recipient-source.ts";
+import { loadRecipients } from "../../keys/recipients.ts";
+import { count } from "../../output/text.ts";
+import { openStore } from "../../stores/open-store.ts";
 
 /**
  * Writes a new root for the given recipients and the user's own. Ignores IDK_RECIPIENTS and the

@@ -1,14 +1,21 @@
 import { StorageError } from "@idk/storage";
-import { type Command, command } from "../command.ts";
-import { choice, flag, identitySources, optional, passphrase, text } from "../config/settings.ts";
-import { Failure, usage } from "../errors/failures.ts";
-import { promptPassphrase } from "../keys/identities.ts";
-import { describeSource, type IdentitySource } from "../keys/identity-source.ts";
-import { type KeyKind, kindOf, type OpenedKey } from "../keys/key-kinds.ts";
-import { askNewPassphrase } from "../keys/new-identity.ts";
-import { replaceKeyFile, type Replacement } from "../keys/replace-key-file.ts";
-import { looksLikeIdentity } from "../output/text.ts";
-import type { Session } from "../session.ts";
+import { type Command, command } from "../../command.ts";
+import {
+  choice,
+  flag,
+  identitySources,
+  optional,
+  passphrase,
+  text,
+} from "../../config/settings.ts";
+import { Failure, usage } from "../../errors/failures.ts";
+import { promptPassphrase } from "../../keys/identities.ts";
+import { describeSource, type IdentitySource } from "../../keys/identity-source.ts";
+import { type KeyKind, kindOf, type OpenedKey } from "../../keys/key-kinds.ts";
+import { askNewPassphrase } from "../../keys/new-identity.ts";
+import { replaceKeyFile, type Replacement } from "../../keys/replace-key-file.ts";
+import { looksLikeIdentity } from "../../output/text.ts";
+import type { Session } from "../../session.ts";
 
 /** `idk keygen --change` */
 export const changePassphrase: Command = command(
@@ -135,7 +142,8 @@ function* notesOn(
   path: string,
   { protect, wasProtected, linked, overwritten, formerMode }: Change,
 ): Generator<string> {
-  if (protect === false) yield `${path} has no passphrase any more: whoever can read it can use it`;
+  if (protect === false)
+    yield `${path} no longer has a passphrase: anyone who can read the file can use the key`;
   else if (wasProtected) {
     yield `the passphrase of ${path} was changed; copies and backups of the file keep the old one`;
   } else {

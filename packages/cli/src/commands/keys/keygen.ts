@@ -1,4 +1,4 @@
-import { type Command, command } from "../command.ts";
+import { type Command, command } from "../../command.ts";
 import {
   choice,
   field,
@@ -7,15 +7,15 @@ import {
   newPath,
   optional,
   passphrase,
-} from "../config/settings.ts";
-import { usage } from "../errors/failures.ts";
-import { loadIdentities } from "../keys/identities.ts";
-import { checkKeychainName } from "../keys/identity-source.ts";
+} from "../../config/settings.ts";
+import { usage } from "../../errors/failures.ts";
+import { loadIdentities } from "../../keys/identities.ts";
+import { checkKeychainName } from "../../keys/identity-source.ts";
 import {
   askNewPassphrase,
   addNewIdentityToKeychain,
   writeNewIdentity,
-} from "../keys/new-identity.ts";
+} from "../../keys/new-identity.ts";
 
 export const keygen: Command = async (invocation, session) => {
   const { change, identity } = invocation.options;
@@ -62,7 +62,7 @@ const create: Command = command(
     const ask = async () => given ?? (await askNewPassphrase(session, "omit --passphrase"));
     if (forWriter) {
       // Load the code of snapshots only if it is needed.
-      const { writeNewWriterKey } = await import("../keys/writer-keys.ts");
+      const { writeNewWriterKey } = await import("../../keys/writer-keys.ts");
       const writer = await writeNewWriterKey(output, protect ? ask : undefined, armor);
       await session.out.result(writer, { writer, file: output });
     } else {
