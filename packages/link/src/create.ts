@@ -26,7 +26,7 @@ export interface CreateOptions {
   /** For how many seconds the link works, 1 to 604,800 (7 days). Not with `publicBase`. */
   readonly expiresIn?: number | undefined;
   /**
-   * What comes before a blob's name in its URL, if anyone may read the blobs of the store, such as
+   * The URL prefix of the blobs, if anyone may read the blobs of the store, such as
    * `https://blobs.example.com/idk/`. Such a link works until its list is removed.
    */
   readonly publicBase?: string | undefined;
@@ -35,7 +35,7 @@ export interface CreateOptions {
 
 /** A link that was made. */
 export interface CreatedLink {
-  /** The link. A secret: whoever has it can read the content. */
+  /** The link. Keep it secret, because anyone who has it can read the content. */
   readonly url: string;
   /** The address of its list. Whoever deletes that blob revokes the link. */
   readonly listAddress: Address;

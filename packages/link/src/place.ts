@@ -21,7 +21,7 @@ export interface Presigned {
  * list that it refers to, cannot lead to two places.
  */
 export interface Place {
-  /** What comes before a blob's name in its URL: an origin and a path that ends with a slash. */
+  /** The URL prefix of the blobs: an origin and a path that ends with a slash. */
   readonly base: string;
   /** Undefined if anyone may read the blobs. */
   readonly presigned: Presigned | undefined;

@@ -202,7 +202,7 @@ describe("keygen --change", () => {
     });
     expect([child.exitCode, child.stderr.toString()]).toEqual([
       0,
-      "idk: read-only.key has no passphrase any more: whoever can read it can use it\n",
+      "idk: read-only.key no longer has a passphrase: anyone who can read the file can use the key\n",
     ]);
     expect(readFileSync(reader)).toEqual(Buffer.alloc(before.length));
     closeSync(reader);

@@ -158,7 +158,7 @@ export interface PresignedReads {
    * if it is not known when that is.
    */
   readonly temporary: boolean;
-  /** The URL of a blob. A secret: whoever has it can read the blob. */
+  /** The URL of a blob. Keep it secret, because anyone who has it can download the blob. */
   urlOf(name: string): string;
 }
 

@@ -94,7 +94,7 @@ const HASHED = /^hash:[0-9a-f]{32}$/u;
 /** Characters at the end of a line where its value would be. */
 const TAIL = 20;
 
-/** What ends a line whose value is on the next: also `=>`, the beginning of a block, and `\\`. */
+/** The end of a line whose value follows on the next line: `:`, `=`, `=>`, a YAML block, a backslash. */
 const VALUE_BELOW = /[:=]{1,3}>?[ \t]{0,12}(?:\\|[|>][+-]?[1-9]?[+-]?)?$/u;
 
 /** The rule for the name that ends a line, or `NOT_COVERED`. */

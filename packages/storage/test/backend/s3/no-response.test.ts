@@ -117,7 +117,7 @@ describe("a request without a complete response", () => {
       port: 0,
       socket: {
         data(socket, request) {
-          // What comes next can be read: nothing is damaged.
+          // The rest of the blob is readable, so it is not damaged.
           const range = /range: bytes=(\d+-\d+)/iu.exec(request.toString("latin1"));
           socket.end(
             range === null
