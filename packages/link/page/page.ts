@@ -2,6 +2,7 @@
 import { PICTURE_MAX, PREVIEW_MAX, isCalledPicture, previewElement, recognize } from "./preview.ts";
 import { PageError, formatSize, formatTime, mayTryAgain, sentenceOf } from "./sentences.ts";
 import { type OpenedLink, openLink } from "../src/open.ts";
+import { isLoopback } from "../src/place.ts";
 import { registerWorker, save } from "./save.ts";
 
 const element = (id: string): HTMLElement => document.getElementById(id)!;
@@ -52,7 +53,10 @@ async function open(): Promise<void> {
         "This page opens links to encrypted files. Open the whole link that you were sent, with everything after the #.",
       );
     }
-    const link = await openLink(fragment, { signal });
+    const link = await openLink(fragment, {
+      signal,
+      allowLoopback: isLoopback(location.hostname),
+    });
     if (!signal.aborted) show(link, signal);
   } catch (error) {
     if (signal.aborted) return;

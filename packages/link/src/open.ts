@@ -12,7 +12,7 @@ import { foreignText } from "@idk/storage/text";
 import { LinkError } from "./errors.ts";
 import { type Fragment, parseFragment } from "./fragment.ts";
 import { identityOf, type LinkList, openList } from "./list.ts";
-import { expiryOf, urlOf } from "./place.ts";
+import { expiryOf, isLoopback, urlOf } from "./place.ts";
 
 export { LinkError, type LinkErrorCode } from "./errors.ts";
 
@@ -25,6 +25,11 @@ export interface OpenOptions {
   readonly fetch?: Fetch | undefined;
   /** Ends the opening, and all later reading, with `aborted`. */
   readonly signal?: AbortSignal | undefined;
+  /**
+   * Whether the store may be on this machine; by default true. A page of another machine must not be
+   * made to send requests to services of its visitor.
+   */
+  readonly allowLoopback?: boolean | undefined;
 }
 
 /** What a link refers to: its root is verified and opened, its chunks are fetched when it is read. */
@@ -68,12 +73,19 @@ const TYPE_MAX = 127;
  */
 export async function openLink(
   fragment: string,
-  { fetch: given = (url, init) => fetch(url, init), signal }: OpenOptions = {},
+  {
+    fetch: given = (url, init) => fetch(url, init),
+    signal,
+    allowLoopback = true,
+  }: OpenOptions = {},
 ): Promise<OpenedLink> {
   // The store learns nothing of the page, also if both have one origin.
   const send: Fetch = (url, init) =>
     given(url, { ...init, credentials: "omit", referrerPolicy: "no-referrer" });
   const link = parseFragment(fragment);
+  if (!allowLoopback && isLoopback(new URL(link.place.base).hostname)) {
+    throw new LinkError("malformed", "the link leads to a store on this machine");
+  }
   const expires = expiryOf(link.place);
   const translate = (error: unknown): LinkError => linkErrorOf(error, expires);
   try {

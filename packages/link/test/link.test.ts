@@ -113,6 +113,16 @@ describe("a link", () => {
     }
   });
 
+  test("leads to a store on this machine only if that is allowed", async () => {
+    const server = await fakeServer({ endpoint: "http://127.0.0.1:9000" });
+    const fragment = fragmentOf(await server.link(await server.put(new Uint8Array(9))));
+    const { fetch, requests } = server;
+    const error = await failure(openLink(fragment, { fetch, allowLoopback: false }));
+    expect(error.code).toBe("malformed");
+    expect(requests).toEqual([]);
+    expect((await openLink(fragment, { fetch })).size).toBeGreaterThan(0);
+  });
+
   test("ends with the caller's signal", async () => {
     const server = await fakeServer();
     const { link } = await linkToTree(server);
