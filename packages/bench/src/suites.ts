@@ -124,7 +124,6 @@ const byName: Readonly<Record<string, Omit<Suite, "name">>> = {
     options: [
       { name: "cpuOnly", kind: "boolean", description: "without latency, in less than a minute" },
       { name: "endpoints", kind: "text", description: "such as simple,large-post (default all)" },
-      { name: "outage", kind: "number", description: "seconds without a store (default 0)" },
     ],
     run: async (context) => (await import("./suites/recorder/recorder.ts")).recorder(context),
   },
@@ -133,6 +132,12 @@ const byName: Readonly<Record<string, Omit<Suite, "name">>> = {
     needsObjectStore: true,
     slow: true,
     run: async (context) => (await import("./suites/recorder/recorder.ts")).recorderStore(context),
+  },
+  "recorder-outage": {
+    title: "Memory of a server that records while its store does not answer",
+    slow: true,
+    options: [{ name: "seconds", kind: "number", description: "without an answer (default 60)" }],
+    run: async (context) => (await import("./suites/recorder/outage.ts")).recorderOutage(context),
   },
   snapshots: {
     title: "Backups of many small files: requests, bytes, and time against the least work",

@@ -1,10 +1,11 @@
 /** Memory of a server that records while its store does not answer, beside one without a recorder. */
-import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { generateIdentity } from "@idk/storage";
+import { withFolder } from "../../harness/files.ts";
 import { type Findings, measurementOf } from "../../harness/results.ts";
 import { exactTarget } from "../../harness/targets.ts";
 import type { ObjectStoreAccess, SuiteContext } from "../../suite.ts";
-import { type RecordedServer, type Setting, startServer } from "./recorded-server.ts";
+import { type RecordedServer, startServer } from "./recorded-server.ts";
 import type { Usage } from "./server.ts";
 
 const MIB = 2 ** 20;
@@ -16,15 +17,19 @@ const RATES = { simple: 100, medium: 20 };
 /** Of memory, in all. */
 const LOOKS = 100;
 
-/** @param seconds how long the store does not answer */
-export async function outage(
-  seconds: number,
-  { folder, ...setting }: Setting,
-  { log }: SuiteContext,
-): Promise<Findings> {
-  log(`${seconds} s without a store`);
-  const silent = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data: () => {} } });
-  try {
+/** The option `seconds` says how long the store does not answer, by default a minute. */
+export function recorderOutage({
+  options = {},
+  quick,
+  signal,
+  log,
+}: SuiteContext): Promise<Findings> {
+  const seconds = Number(options["seconds"] ?? (quick ? 5 : 60));
+  return withFolder(async (folder) => {
+    log(`${seconds} s without a store`);
+    const silent = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data: () => {} } });
+    await using ended = new AsyncDisposableStack();
+    ended.defer(() => silent.stop(true));
     const access: ObjectStoreAccess = {
       endpoint: `http://127.0.0.1:${silent.port}`,
       region: "us-east-1",
@@ -33,11 +38,10 @@ export async function outage(
       accessKeyId: "none",
       secretAccessKey: "none",
     };
-    const given = { ...setting, folder: join(folder, "outage"), access };
-    await using bare = await startServer("disabled", given);
-    await using recording = await startServer("active", given);
-    const servers = [bare, recording];
-    const looks = await watch(servers, seconds);
+    const given = { folder, access, identity: await generateIdentity(), signal };
+    const bare = ended.use(await startServer("disabled", given));
+    const recording = ended.use(await startServer("active", given));
+    const looks = await watch([bare, recording], seconds);
     const [[without], [recorded]] = looks.map((own) => own.slice(-1)) as [Usage[], Usage[]];
     const { seen, stored, uploaded } = recorded!.stats!;
     const count = seconds * (RATES.simple + RATES.medium);
@@ -60,9 +64,7 @@ export async function outage(
         exactTarget(`${name}: peak memory beyond that without a recorder`, growth, "bytes", GROWTH),
       ],
     };
-  } finally {
-    silent.stop(true);
-  }
+  });
 }
 
 /** Sends both servers the same requests. The last look is after all of them. */

@@ -7,13 +7,12 @@ import { join } from "node:path";
 import { generateIdentity } from "@idk/storage";
 import { withFolder } from "../../harness/files.ts";
 import { runJob } from "../../harness/processes.ts";
-import { type Findings, type Sample, lookup, pairOf, together } from "../../harness/results.ts";
+import { type Findings, type Sample, lookup, pairOf } from "../../harness/results.ts";
 import { type Lane, sampleLanes } from "../../harness/sampling.ts";
 import { withScratch } from "../../object-store/scratch.ts";
 import { median, percentile } from "../../statistics/describe.ts";
 import type { SuiteContext } from "../../suite.ts";
 import { ENDPOINTS, type Endpoint } from "./endpoints.ts";
-import { outage } from "./outage.ts";
 import { BODY_BYTES, type RecordedServer, type Setting, startServer } from "./recorded-server.ts";
 import type { Mode } from "./server.ts";
 import { LEAST, type Modes, TAIL, cpuTargets, latencyTargets, nameOf } from "./targets.ts";
@@ -80,12 +79,9 @@ export function recorder(context: SuiteContext): Promise<Findings> {
   const unknown = named.find((name) => modes[name] === undefined);
   if (unknown !== undefined) throw new Error(`there is no endpoint ${unknown}`);
   const chosen = Object.fromEntries(named.map((name) => [name, modes[name]!]));
-  const seconds = Number(options["outage"] ?? 0);
   return withFolder(async (folder) => {
     const setting: Setting = { folder, identity: await generateIdentity(), signal };
-    const found = [await compared(setting, { ...extent, modes: chosen }, context)];
-    if (seconds > 0) found.push(await outage(seconds, setting, context));
-    return together(found);
+    return compared(setting, { ...extent, modes: chosen }, context);
   });
 }
 
