@@ -14,6 +14,8 @@ export interface SuiteContext {
   readonly store?: ObjectStoreAccess | undefined;
   /** Milliseconds that were added to each round trip to the object store. */
   readonly rtt?: number | undefined;
+  /** Bytes per second, in each direction, of the line to the object store, if it was limited. */
+  readonly rate?: number | undefined;
   /** The given values of the options of suites, by name. */
   readonly options?: Readonly<Record<string, OptionValue>> | undefined;
   readonly env: Environment;

@@ -66,6 +66,13 @@ const byName: Readonly<Record<string, Omit<Suite, "name">>> = {
   },
   scaling: {
     title: "How time and memory grow with length and recipients, and speed with threads",
+    options: [
+      {
+        name: "simulate",
+        kind: "boolean",
+        description: "only simulate shards of a whole store, by documented rates of providers",
+      },
+    ],
     run: async (context) => (await import("./suites/processor/scaling.ts")).scaling(context),
   },
   leaks: {

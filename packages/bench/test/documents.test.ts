@@ -93,12 +93,17 @@ test("misses of a far store say so", () => {
   const reports = new Map([
     ["near", { ...HEAD, suites }],
     ["far", { ...HEAD, rtt: 50, suites }],
+    ["slow", { ...HEAD, rtt: 50, rate: 12.5e6, suites }],
   ]);
-  const places = ["misses", "near", "far"].map((name) => `<!-- figures:${name} -->`);
+  const places = ["misses", "near", "far", "slow"].map((name) => `<!-- figures:${name} -->`);
   const text = places.map((place) => `${place}<!-- figures:end -->`).join("");
   const [, misses = ""] = withFigures(text, reports).split("<!-- figures:");
   const rows = misses.split("\n").filter((line) => line.startsWith("| put"));
-  expect(rows.map((row) => row.split("|").at(-2)?.trim())).toEqual(["peers", "peers, 50 ms away"]);
+  expect(rows.map((row) => row.split("|").at(-2)?.trim())).toEqual([
+    "peers",
+    "peers, 50 ms away",
+    "peers, 50 ms away, over 100 Mbit/s",
+  ]);
 });
 
 test("a document may ask for the tables of times", () => {

@@ -1,7 +1,14 @@
 import { Argument, Command, Option } from "commander";
 import { drawGrid, plain } from "../report/draw.ts";
 import type { OptionValue, Suite } from "../suite.ts";
-import { booleanOption, numberOption, parseMegabytes, parseSizes, parseWith } from "./flags.ts";
+import {
+  booleanOption,
+  numberOption,
+  parseMegabytes,
+  parseRate,
+  parseSizes,
+  parseWith,
+} from "./flags.ts";
 import { Usage } from "./usage.ts";
 
 export interface RunSettings {
@@ -19,6 +26,8 @@ export interface RunSettings {
   readonly prefix: string;
   /** Milliseconds of round trip to add to requests to the object store. */
   readonly rtt?: number | undefined;
+  /** Bytes per second, in each direction, of the line to the object store. */
+  readonly rate?: number | undefined;
   readonly envFile?: string | undefined;
   /** Files to write; `-` is standard output. */
   readonly json?: string | undefined;
@@ -71,6 +80,7 @@ Examples:
   idk bench sse-overhead --store b2:// --env-file ~/b2.env
   idk bench --update-baseline "larger chunks: fewer requests, more memory"
   script/toxiproxy run script/minio run script/idk bench encryption-perf --rtt 50
+  script/minio run script/idk bench streaming-throughput --rate 100mbit --size 10MB
 `;
 
 export const DEFAULTS: Omit<RunSettings, "suites"> = {
@@ -138,6 +148,11 @@ function createProgram(suites: readonly Suite[]): Command {
     .option("--store <url>", "object store for the suites that need one")
     .option("--prefix <prefix>", "prefix for objects, below the one in the store URL", readPrefix)
     .addOption(numberOption("--rtt", "milliseconds to add to each round trip to the store", 1))
+    .option(
+      "--rate <rate>",
+      "what the line to the store lets through in each direction, such as 100mbit",
+      (text) => parseRate(text, "--rate"),
+    )
     .option("--env-file <file>", "read variables that are not set from its lines NAME=VALUE")
     .option("--json <file>", "write the report with all samples; - for standard output")
     .option("--json-schema", "print the JSON Schema of the report")
@@ -200,13 +215,13 @@ function checkTogether(settings: RunSettings): void {
     throw new Usage("--update-baseline takes the reason, and a baseline to write to");
   }
   if (updateBaseline !== undefined && !hasDefaults(settings)) {
-    throw new Usage("--update-baseline takes no sizes, rounds, --rtt or options of suites");
+    throw new Usage("--update-baseline takes no sizes, rounds, --rtt, --rate or options of suites");
   }
 }
 
 /** Whether the run measures what baselines are made with. */
-export function hasDefaults({ sizes, iterations, rtt, options }: RunSettings): boolean {
-  return (sizes ?? iterations ?? rtt) === undefined && Object.keys(options).length === 0;
+export function hasDefaults({ sizes, iterations, rtt, rate, options }: RunSettings): boolean {
+  return (sizes ?? iterations ?? rtt ?? rate) === undefined && Object.keys(options).length === 0;
 }
 
 function readPrefix(text: string): string {

@@ -85,3 +85,17 @@ export function parseMegabytes(text: string, flag: string): number[] {
   if (/^[\d.,\s]+$/u.test(text)) return parseSizes(text.replaceAll(/[\d.]+/gu, "$&MB"), flag);
   throw new Usage(`${flag} must be numbers, such as 8 or 1,8`);
 }
+
+const LINE_RATE = /^(\d+(?:\.\d+)?)([kmg])bit$/iu;
+
+/**
+ * Parses `100mbit` into bytes per second: 8 bits are a byte, and k, m and g are powers of 1000.
+ *
+ * @throws Usage
+ */
+export function parseRate(text: string, flag: string): number {
+  const [, number, unit = " "] = LINE_RATE.exec(text.trim()) ?? [];
+  const rate = (Number(number) * 1000 ** " kmg".indexOf(unit.toLowerCase())) / 8;
+  if (rate >= 1000 && rate <= 12.5e9) return rate;
+  throw new Usage(`${flag} must be from 8kbit to 100gbit a second, such as 100mbit`);
+}

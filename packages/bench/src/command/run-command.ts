@@ -33,7 +33,7 @@ import { EXIT_CODES, Usage, reasonOf } from "./usage.ts";
  */
 export async function runCommand(settings: RunSettings, context: BenchContext): Promise<number> {
   const { stdout, stderr, env, signal } = context;
-  const { updateBaseline, strict, quick, rtt, envFile, json, html, markdown } = settings;
+  const { updateBaseline, strict, quick, rtt, rate, envFile, json, html, markdown } = settings;
   if (envFile !== undefined) {
     const { readEnvFile } = await import("./env-file.ts");
     for (const [name, value] of Object.entries(await readEnvFile(envFile))) env[name] ??= value;
@@ -45,7 +45,11 @@ export async function runCommand(settings: RunSettings, context: BenchContext): 
   await suiteIdentity(env);
   const previous = await openBaseline(settings, baselineFile);
   const baseline = updateBaseline === undefined ? previous : undefined;
-  const head = { ...(await context.describeRun(quick, signal)), ...(rtt !== undefined && { rtt }) };
+  const head = {
+    ...(await context.describeRun(quick, signal)),
+    ...(rtt !== undefined && { rtt }),
+    ...(rate !== undefined && { rate }),
+  };
   const paint = paintFor(stdout, env);
   const show = async (text: string): Promise<void> => {
     // A report on standard output is read by a program: print no tables.
@@ -108,10 +112,10 @@ export async function checkWritable(files: readonly (string | undefined)[]): Pro
 
 /** The baseline to compare with or to update, if there is one. */
 async function openBaseline(
-  { baseline, updateBaseline, quick, rtt }: RunSettings,
+  { baseline, updateBaseline, quick, rtt, rate }: RunSettings,
   file: string,
 ): Promise<Baseline | undefined> {
-  if (baseline === "none" || quick || rtt !== undefined) return undefined;
+  if (baseline === "none" || quick || (rtt ?? rate) !== undefined) return undefined;
   const optional = baseline === undefined || updateBaseline !== undefined;
   return optional && !(await Bun.file(file).exists()) ? undefined : readBaseline(file);
 }
@@ -127,14 +131,14 @@ async function runSuites(
   choice: StoreChoice,
   each: (result: SuiteResult) => Promise<void>,
 ): Promise<void> {
-  const { suites, quick, sizes, iterations, rtt, seed, options, verbose } = settings;
+  const { suites, quick, sizes, iterations, rtt, rate, seed, options, verbose } = settings;
   const store = await openStore(settings, choice);
   const [access, reason] = "access" in store ? [store.access, undefined] : [undefined, store];
   try {
     for (const [index, suite] of suites.entries()) {
       signal.throwIfAborted();
       const { log, end } = beginProgress(stderr, verbose, suite, `${index + 1}/${suites.length}`);
-      const given = { quick, sizes, iterations, rtt, seed, options, env, signal, log };
+      const given = { quick, sizes, iterations, rtt, rate, seed, options, env, signal, log };
       const result = await runSuite(suite, { ...given, store: access }, reason);
       // A suite that ended because of the signal has not failed.
       signal.throwIfAborted();
@@ -154,7 +158,7 @@ async function runSuites(
 
 /** Opens the store if a suite needs it. */
 async function openStore(
-  { suites, prefix, rtt }: RunSettings,
+  { suites, prefix, rtt, rate }: RunSettings,
   choice: StoreChoice,
 ): Promise<RunStore | Reason> {
   if (choice.kind === "none") return { status: "skipped", reason: choice.reason };
@@ -162,7 +166,7 @@ async function openStore(
     return { status: "skipped", reason: "no store was opened" };
   }
   const { openRunStore } = await import("./run-store.ts");
-  return openRunStore(choice, prefix, rtt).catch((error: unknown) => {
+  return openRunStore(choice, prefix, { rtt, rate }).catch((error: unknown) => {
     if (error instanceof Usage) throw error;
     // The store was requested, so this is a failure and not a reason to skip.
     return { status: "failed", reason: reasonOf(error) } as const;

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { ListObjectVersionsOutput, ListObjectsV2Output } from "@aws-sdk/client-s3";
 import { bareS3 } from "../object-store/bare-s3.ts";
-import { withRoundTrip } from "../object-store/latency.ts";
+import { type Line, withLine } from "../object-store/line.ts";
 import { clearAll } from "../object-store/scratch.ts";
 import type { ObjectStoreAccess } from "../suite.ts";
 import type { StoreChoice } from "./store-url.ts";
@@ -18,32 +18,32 @@ export interface RunStore {
  * Chooses a new prefix in the given bucket, or creates a bucket on the given server. Suites remove
  * their own objects; closing the store removes what interrupted suites left.
  *
- * @param rtt milliseconds to add to each round trip
- * @throws Error if the bucket cannot be listed or created; Usage if round trips cannot be made longer
+ * @param line what to put between the run and the store
+ * @throws Error if the bucket cannot be listed or created; Usage if such a line cannot be put there
  */
 export async function openRunStore(
   choice: Exclude<StoreChoice, { kind: "none" }>,
   prefix: string = "",
-  rtt?: number,
+  line: Line = {},
 ): Promise<RunStore> {
   const name = `idk-bench-${randomBytes(6).toString("hex")}`;
   const access: ObjectStoreAccess =
     choice.kind === "bucket"
       ? { ...choice.access, prefix: `${choice.access.prefix}${prefix}${name}/` }
       : { ...choice.server, bucket: name, prefix };
-  const far = rtt === undefined ? undefined : await withRoundTrip(access.endpoint, rtt);
+  const far = await withLine(access.endpoint, line);
   try {
     if (choice.kind === "server") await bareS3(access).createBucket();
     // Lists a prefix that nothing has: a bucket that cannot be listed fails here, once.
     else await clearAll(access);
   } catch (error) {
-    await far?.[Symbol.asyncDispose]();
+    await far[Symbol.asyncDispose]();
     throw new Error(unusable(access, error), { cause: error });
   }
   return {
-    access: { ...access, ...(far && { endpoint: far.endpoint }) },
+    access: { ...access, endpoint: far.endpoint },
     async close() {
-      await far?.[Symbol.asyncDispose]();
+      await far[Symbol.asyncDispose]();
       await removeAll(access, choice.kind === "server" ? "" : access.prefix);
       if (choice.kind === "server") await bareS3(access).deleteBucket();
     },

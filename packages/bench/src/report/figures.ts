@@ -5,7 +5,7 @@ import { partsOf, targetGrid } from "./grid.ts";
 import { draw } from "./markdown.ts";
 import { describeRun, targetsOf } from "./outcome.ts";
 import { type Report, type Target, reportSchema } from "./report.ts";
-import { counted } from "./units.ts";
+import { counted, formatBits } from "./units.ts";
 
 /** Reads every report in a folder, by the name of its file: "suites". The baseline is none. */
 export async function readReports(folder: string): Promise<ReadonlyMap<string, Report>> {
@@ -53,13 +53,18 @@ function reachesGoal({ value, goal, least }: Target): boolean {
 }
 
 function missesOf(reports: readonly Report[]): string {
-  const misses = reports.flatMap(({ suites, rtt }) =>
+  const misses = reports.flatMap(({ suites, ...head }) =>
     targetsOf(suites)
       .filter((target) => target.verdict !== "met" || !reachesGoal(target))
-      .map((one) => Object.assign(one, rtt && { suite: `${one.suite}, ${rtt} ms away` })),
+      .map((one) => Object.assign(one, { suite: `${one.suite}${awayOf(head)}` })),
   );
   if (misses.length === 0) return "Every target is met, and every goal is reached.";
   return `**Not met, or short of its goal:**\n\n${tableOf(misses)}`;
+}
+
+function awayOf({ rtt, rate }: Pick<Report, "rtt" | "rate">): string {
+  const away = rtt === undefined ? "" : `, ${rtt} ms away`;
+  return rate === undefined ? away : `${away}, over ${formatBits(rate)}`;
 }
 
 function figuresOf(report: Report): string {

@@ -5,6 +5,7 @@ import { median } from "../statistics/describe.ts";
 import type { Comparison, Report, ReportHead, SuiteResult, Target, Verdict } from "./report.ts";
 import {
   counted,
+  formatBits,
   formatBound,
   formatBytes,
   formatInterval,
@@ -152,16 +153,21 @@ export function conclude(
   return { tone, headline: `${what} ${words}: ${counts}` };
 }
 
+/** What was between the run and the object store: empty if nothing was added. */
+export function describeLine({ rtt, rate }: Pick<ReportHead, "rtt" | "rate">): string {
+  const far = rtt === undefined ? "" : `, ${rtt} ms added to each request to the store`;
+  return rate === undefined ? far : `${far}, over a line of ${formatBits(rate)}`;
+}
+
 /** A line each: what was measured and when, the machine, what it can do, and a warning about a quick run. */
 export function describeRun(head: ReportHead): string[] {
-  const { version, revision, createdAt, machine, calibration, rtt, quick } = head;
+  const { version, revision, createdAt, machine, calibration, quick } = head;
   const commit =
     revision === undefined ? "" : `, commit ${revision.replace(/^(\w{12})\w*/u, "$1")}`;
-  const far = rtt === undefined ? "" : `, ${rtt} ms added to each request to the store`;
   const { sha256, secretbox, memoryCopy } = calibration;
   return [
     `idk ${version}${commit}, ${createdAt}`,
-    `${describeHost(machine)}, ${machine.nacl} NaCl${far}`,
+    `${describeHost(machine)}, ${machine.nacl} NaCl${describeLine(head)}`,
     `one thread: SHA-256 ${formatRate(sha256)}, secretbox ${formatRate(secretbox)}, memory copy ${formatRate(memoryCopy)}`,
     ...(quick ? ["quick run: few rounds and small sizes, too imprecise to judge"] : []),
   ];

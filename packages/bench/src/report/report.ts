@@ -42,7 +42,10 @@ const measurement = z.strictObject({
   series: text,
   /** The position on that line. */
   x: z
-    .strictObject({ value: z.number(), unit: z.enum(["bytes", "recipients", "files", "threads"]) })
+    .strictObject({
+      value: z.number(),
+      unit: z.enum(["bytes", "recipients", "files", "threads", "shards"]),
+    })
     .optional(),
   /** Bytes of content that one operation moves. */
   bytesPerOperation: bytes.optional(),
@@ -187,6 +190,8 @@ const report = z.strictObject({
   quick: z.boolean(),
   /** The round trip added to each request to the object store, in milliseconds. */
   rtt: z.number().positive().optional(),
+  /** What the line to the object store let through in each direction, in bytes per second. */
+  rate: rate.optional(),
   suites: z.array(suite),
 });
 

@@ -34,6 +34,11 @@ export function formatRate(bytesPerSecond: number): string {
   return `${digits(bytesPerSecond / 1e6)} MB/s`;
 }
 
+/** Formats a rate of a line as it is sold: `100 Mbit/s`. */
+export function formatBits(bytesPerSecond: number): string {
+  return `${digits((8 * bytesPerSecond) / 1e6)} Mbit/s`;
+}
+
 const MEMORY = { GiB: 2 ** 30, MiB: 2 ** 20, KiB: 2 ** 10, B: 1 };
 
 /** Formats bytes in powers of 1024: `81.3 MiB`. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { parseMegabytes, parseSizes } from "../../src/command/flags.ts";
+import { parseMegabytes, parseRate, parseSizes } from "../../src/command/flags.ts";
 import type { SuiteOption } from "../../src/suite.ts";
 import { suites as allSuites } from "../../src/suites.ts";
 import { bench, fakeSuite } from "./fake-context.ts";
@@ -30,6 +30,7 @@ describe("help and lists", () => {
         "TEST_KEY",
         "compare",
         "--rtt <n>",
+        "--rate <rate>",
         "--strict",
         "--all",
         "--baseline <file>",
@@ -135,6 +136,9 @@ describe("command line errors", () => {
     [["other", "--retries", "5"], "--retries does not apply to other"],
     [["upload", "--update-baseline", "x", "--retries", "1"], "--update-baseline takes no sizes"],
     [["--rtt", "0"], "--rtt must be a whole number, 1 or greater"],
+    [["--rate", "100"], "--rate must be from 8kbit to 100gbit a second, such as 100mbit"],
+    [["--rate", "1kbit"], "--rate must be from 8kbit"],
+    [["--update-baseline", "x", "--rate", "1mbit"], "--update-baseline takes no sizes"],
     [["--strict=x"], "--strict must be true or false"],
     [["--size", "1XB"], "--size must list sizes"],
     [["--size", "0"], "--size must list sizes"],
@@ -164,6 +168,15 @@ describe("command line errors", () => {
     expect([code, stdout]).toEqual([2, ""]);
     expect(all.flatMap(({ contexts }) => contexts)).toEqual([]);
   });
+});
+
+test.each<[text: string, bytes: number]>([
+  ["100mbit", 12.5e6],
+  ["1gbit", 125e6],
+  ["0.5Mbit", 62_500],
+  ["8kbit", 1000],
+])("a line of %p", (text, bytes) => {
+  expect(parseRate(text, "--rate")).toBe(bytes);
 });
 
 describe("sizes", () => {

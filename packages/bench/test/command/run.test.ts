@@ -57,8 +57,8 @@ describe("a run", () => {
 
   test("tells suites how far away the store is", async () => {
     const suite = fakeSuite("one");
-    await bench(["one", "--rtt", "50"], { suites: [suite] });
-    expect(suite.contexts[0]!.rtt).toBe(50);
+    await bench(["one", "--rtt", "50", "--rate", "100mbit"], { suites: [suite] });
+    expect(suite.contexts[0]!).toMatchObject({ rtt: 50, rate: 12.5e6 });
   });
 
   test("prints details of suites with --verbose", async () => {

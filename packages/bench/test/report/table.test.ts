@@ -60,6 +60,10 @@ describe("the table of a report", () => {
     expect(describeRun({ ...REPORT, rtt: 50 })[1]).toEndWith(
       "native NaCl, 50 ms added to each request to the store",
     );
+    expect(describeRun({ ...REPORT, rtt: 50, rate: 12.5e6 })[1]).toEndWith(
+      "50 ms added to each request to the store, over a line of 100 Mbit/s",
+    );
+    expect(describeRun(REPORT)[1]).toEndWith("native NaCl");
   });
 
   test("fits the width of the terminal: names and sentences are wrapped between words", () => {

@@ -167,7 +167,7 @@ export async function stores(context: SuiteContext): Promise<Findings> {
         secretAccessKey: decodeURIComponent(password),
       };
       const server = { endpoint, region: "us-east-1", ...keys };
-      const { access, close } = await openRunStore({ kind: "server", server }, "", context.rtt);
+      const { access, close } = await openRunStore({ kind: "server", server }, "", context);
       try {
         return await compareStores([...places, onServer("versitygw", access)], context);
       } finally {
@@ -182,7 +182,9 @@ export async function stores(context: SuiteContext): Promise<Findings> {
     notes: [
       "A sample is the time of all contents, one at a time: 16 of 64 KiB, 4 of 1 MiB, 1 of 32 MiB, of which 4 chunks are in flight. Servers verify and keep a SHA-256 of each object; files and their folders are synced to the disk.",
       ...(versitygw ? [] : [without]),
-      ...(context.rtt === undefined ? [] : ["Both servers are as far away; the folder is near."]),
+      ...((context.rtt ?? context.rate) === undefined
+        ? []
+        : ["Both servers are as far away; the folder is near."]),
     ],
   };
 }

@@ -34,6 +34,7 @@ import type { Measurement, Target } from "../../report/report.ts";
 import { median } from "../../statistics/describe.ts";
 import { seededRandom } from "../../statistics/random.ts";
 import type { SuiteContext } from "../../suite.ts";
+import { simulatedShards } from "../shards/simulated.ts";
 import { type StoreInMemory, storeInMemory } from "./serial-bound.ts";
 
 const MIB = 2 ** 20;
@@ -47,6 +48,7 @@ const PEAK_MOST = 256 * MIB;
 const MEMORY_FLOOR = 8 * MIB;
 
 export async function scaling(context: SuiteContext): Promise<Findings> {
+  if (context.options?.["simulate"]) return simulatedShards(context);
   const notes = [
     "An exponent of 1 is linear; if a constant part dominates, it is near 0. Those of time are of CPU time, which other load does not change.",
     "By length: streams, each in its own process after a warm-up; puts go to a backend that discards them, gets read from a folder that was just written. The exponent of memory is that of the increase over the process before the operation, where less than 8 MiB, two chunks, counts as 8 MiB; the peak is the resident memory of the whole process.",
