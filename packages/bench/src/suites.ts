@@ -1,6 +1,7 @@
 import type { Suite } from "./suite.ts";
 import { missingPeers } from "./suites/command/peer-programs.ts";
 import { missingPython } from "./suites/gateway/python.ts";
+import { missingTaskset } from "./suites/limits/cores.ts";
 
 /** By name. The code of a suite is loaded when it runs, so that `--list` loads none of it. */
 const byName: Readonly<Record<string, Omit<Suite, "name">>> = {
@@ -95,6 +96,13 @@ const byName: Readonly<Record<string, Omit<Suite, "name">>> = {
     slow: true,
     missing: missingPeers,
     run: async (context) => (await import("./suites/command/peers.ts")).peers(context),
+  },
+  limits: {
+    title: "The bounds of put, get, verify and restore on 1 and 2 cores, and what is beyond them",
+    needsObjectStore: true,
+    slow: true,
+    missing: missingTaskset,
+    run: async (context) => (await import("./suites/limits/limits.ts")).limits(context),
   },
   "snapshots-peers": {
     title: "Backups by the command beside restic and kopia",

@@ -6,6 +6,7 @@ import { isolatedUserFolders } from "../src/harness/files.ts";
 import { type Program, RUNTIME_FLAGS } from "../src/harness/processes.ts";
 import type { ObjectStoreAccess } from "../src/suite.ts";
 import type { Peers } from "../src/suites/command/peer-programs.ts";
+import { minioOf } from "../src/suites/command/programs.ts";
 import { PASSWORD, awsEnvironment } from "./contenders.ts";
 import { laterPrune } from "./later-prune.ts";
 
@@ -55,17 +56,13 @@ export async function idkBackups(
   await mkdir(config, { recursive: true, mode: 0o700 });
   const key = join(home, "idk.key");
   await writeFile(key, `${formatIdentity(identity)}\n`, { mode: 0o600 });
-  const url = `minio:///${access.bucket}/${access.prefix}`;
+  const server = minioOf(access);
+  const url = server.url(access.prefix);
   const store = { url, identity: key, recipients: [identity.recipient] };
   const lines = Object.entries(store).map(([name, value]) => `${name} = ${JSON.stringify(value)}`);
   const text = ['default = "bench"', "[store.bench]", ...lines, ""].join("\n");
   await writeFile(join(config, "config.toml"), text, { mode: 0o600 });
-  const env = {
-    ...folders,
-    MINIO_ENDPOINT: access.endpoint,
-    MINIO_ACCESS_KEY: access.accessKeyId,
-    MINIO_SECRET_KEY: access.secretAccessKey,
-  };
+  const env = { ...folders, ...server.env };
   const idk = (...args: string[]): Program => ({
     argv: [process.execPath, ...RUNTIME_FLAGS, script, ...args],
     env,

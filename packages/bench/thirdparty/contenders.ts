@@ -5,7 +5,7 @@ import { generateIdentity } from "@idk/storage";
 import { type Program, type Ran, publishedCommand, run, shell } from "../src/harness/processes.ts";
 import type { ObjectStoreAccess } from "../src/suite.ts";
 import type { Peers } from "../src/suites/command/peer-programs.ts";
-import { type Contender, commandOf } from "../src/suites/command/programs.ts";
+import { type Contender, commandOf, minioOf } from "../src/suites/command/programs.ts";
 
 export interface Setting {
   /** The file to store. */
@@ -44,17 +44,19 @@ export async function purge(
 }
 
 async function idk({ source, fetched, folder, store, start }: Setting): Promise<Contender> {
-  const idk = await commandOf(await publishedCommand(), folder, await generateIdentity(), {
-    MINIO_ENDPOINT: store.endpoint,
-    MINIO_ACCESS_KEY: store.accessKeyId,
-    MINIO_SECRET_KEY: store.secretAccessKey,
-  });
-  const below = (prefix: string) => `minio:///${store.bucket}/${prefix}`;
+  const { env, url } = minioOf(store);
+  const idk = await commandOf(await publishedCommand(), folder, await generateIdentity(), env);
   return {
     name: "idk",
-    put: (prefix) => start(idk.put(source, below(prefix))),
-    get: (prefix, address) => start(idk.get(address, below(prefix), fetched)),
+    put: (prefix) => start(idk.put(source, url(prefix))),
+    get: (prefix, address) => start(idk.get(address, url(prefix), fetched)),
+    print: (prefix, address, reader) => start(piped(idk.print(address, url(prefix)), reader)),
   };
+}
+
+/** A program whose output another reads. */
+function piped({ argv, ...program }: Program, reader: string): Program {
+  return { ...program, argv: shell(`"$@" | ${reader}`, argv) };
 }
 
 /** @param remote up to the prefix: that of rclone crypt includes the bucket */
@@ -71,6 +73,8 @@ function rcloneRemote(
     name,
     put: (prefix) => copy(source, path(prefix)),
     get: (prefix) => copy(path(prefix), fetched),
+    print: (prefix, _, reader) =>
+      start(piped({ argv: [peers.rclone, "cat", path(prefix)], env }, reader)),
   };
 }
 

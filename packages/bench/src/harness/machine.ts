@@ -49,6 +49,12 @@ export async function loadWhileIdle(milliseconds = 100): Promise<number> {
   return all === 0 ? 0 : 1 - (after.idle - before.idle) / all;
 }
 
+/** Seconds that the cores of the machine have worked since it started, each counted by itself. */
+export function busySeconds(): number {
+  const { all, idle } = cpuTimes();
+  return (all - idle) / 1000;
+}
+
 function cpuTimes(): { readonly idle: number; readonly all: number } {
   const times = cpus().map((core) => core.times);
   return {

@@ -62,7 +62,7 @@ function measureSize(
     const start = (program: Program) => runAside({ ...program, signal });
     const script = 'cp -- "$1" "$2"; sha256sum -- "$2"; sync -- "$2" "$3"';
     const copy = { argv: shell(script, [source, fetched, dirname(fetched)]) };
-    const judged: Required<Omit<Contender, "prepare">>[] = [
+    const judged: Required<Omit<Contender, "prepare" | "print">>[] = [
       {
         name: "library",
         put: (blobs) => library({ blobs, file: source }),
