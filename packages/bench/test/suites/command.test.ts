@@ -37,6 +37,7 @@ test("cold-start: each command, beside Bun, without the memory of this process",
     "idk put",
     "idk get",
     "idk stat",
+    "idk snapshots",
     "put, from sources",
   ]);
   expect(targets.map(({ name, most }) => [name, most])).toEqual([
@@ -44,5 +45,6 @@ test("cold-start: each command, beside Bun, without the memory of this process",
     ["idk put: time to that of bun -e 0", 9],
     ["idk get: time to that of bun -e 0", 9],
     ["idk stat: time to that of bun -e 0", 9],
+    ["idk snapshots: time to that of bun -e 0", 9],
   ]);
 }, 120_000);

@@ -203,9 +203,13 @@ function overObjectStore(url: URL): void {
     const { measured, targets } = await run("many-small", { options: { count: 20 } });
     expect(measured).toContain("put, folder, full");
     expect(measured).toContain("get, bare requests");
-    expect(measured).toHaveLength(8);
-    expect(targets).toHaveLength(4);
-  });
+    expect(measured).toContain("head, bare requests");
+    expect(measured.slice(-4)).toEqual(
+      ["put", "get", "ls --long", "verify --server-checksums"].map((way) => `${way}, command`),
+    );
+    expect(measured).toHaveLength(13);
+    expect(targets).toHaveLength(8);
+  }, 120_000);
 
   test("transfer measures the backend beside the AWS SDK and bare requests", async () => {
     const { measured, targets } = await run("transfer", {});

@@ -13,6 +13,7 @@ import {
   RUNTIME_FLAGS,
   SOURCES,
   publishedCommand,
+  run,
   runAside,
 } from "../../harness/processes.ts";
 import type { Findings } from "../../harness/results.ts";
@@ -28,16 +29,18 @@ const BOUNDS: Readonly<Record<string, Bound>> = {
   "idk put": { most: 9, goal: 5 },
   "idk get": { most: 9, goal: 5 },
   "idk stat": { most: 9, goal: 5 },
+  "idk snapshots": { most: 9, goal: 5 },
 };
 
 export async function coldStart(context: SuiteContext): Promise<Findings> {
   const { quick, signal, log } = context;
   const rounds = context.iterations ?? (quick ? 2 : 20);
   return withFolder(async (folder) => {
-    const [file, blobs, fetched] = [
+    const [file, blobs, fetched, backups] = [
       join(folder, "file"),
       join(folder, "blobs"),
       join(folder, "fetched"),
+      join(folder, "backups"),
     ];
     const content = randomBytes(1024);
     await writeFile(file, content);
@@ -46,6 +49,7 @@ export async function coldStart(context: SuiteContext): Promise<Findings> {
     const address = await store.put(content);
     const idk = await commandOf(await publishedCommand(), folder, identity);
     const sources = await commandOf(SOURCES, folder, identity);
+    await run({ ...idk.backup(file, "daily", backups), signal });
     const same = (bytes: Uint8Array): void => expectBytes(bytes, sha256(content));
     const stored = async (stdout: string) => same(await (await store.get(stdout.trim())).bytes());
     const says = (expected: string) => (stdout: string) => {
@@ -68,6 +72,7 @@ export async function coldStart(context: SuiteContext): Promise<Findings> {
       lane("idk put", idk.put(file, blobs), stored),
       lane("idk get", idk.get(address, blobs, fetched), async () => same(await readFile(fetched))),
       lane("idk stat", idk.stat(address, blobs), says("1024")),
+      lane("idk snapshots", idk.snapshots(backups), says("daily")),
       lane("put, from sources", sources.put(file, blobs), stored),
     ];
     const sampled = await sampleLanes(lanes, { rounds, signal }, (of) =>
@@ -78,7 +83,7 @@ export async function coldStart(context: SuiteContext): Promise<Findings> {
       }),
     );
     const notes = [
-      "put, get and stat of 1 KiB, in a folder, of which most is start-up. Peaks are not reported below that of a small Bun process.",
+      "put, get and stat of 1 KiB, and a list of one snapshot, in a folder, of which most is start-up. Peaks are not reported below that of a small Bun process.",
     ];
     return { ...sampled, notes };
   });

@@ -4,27 +4,73 @@
  * start-up. Files are read from the page cache and written to the same disk.
  */
 import { randomBytes } from "node:crypto";
+import { join } from "node:path";
 import { type Setting, contenders, purge } from "../../../thirdparty/contenders.ts";
 import { sizeName } from "../../harness/content.ts";
-import { type Program, runAside } from "../../harness/processes.ts";
-import { type Findings, type Lookup, labelsFor, together } from "../../harness/results.ts";
-import { type Sampled, sampleLanes } from "../../harness/sampling.ts";
-import { ratioTarget } from "../../harness/targets.ts";
+import { type Program, runAside, runJob } from "../../harness/processes.ts";
+import {
+  type Findings,
+  type Labels,
+  type Lookup,
+  type Sample,
+  labelsFor,
+  together,
+} from "../../harness/results.ts";
+import { type Lane, type Sampled, sampleLanes } from "../../harness/sampling.ts";
+import { type Bound, ratioTarget } from "../../harness/targets.ts";
+import { clearAll } from "../../object-store/scratch.ts";
 import type { Measurement, Target } from "../../report/report.ts";
 import type { SuiteContext } from "../../suite.ts";
+import type { BareTransfer } from "./bare-transfer.ts";
 import { peersFrom } from "./peer-programs.ts";
 import { type Places, laneOf, peakTarget, withLargeFile } from "./programs.ts";
 
 const MIB = 2 ** 20;
 
-/** The least speed of a put relative to each other program, and the goal. */
-const PUTS = [
-  { name: "rclone crypt", least: 1.3, goal: 2 },
-  { name: "age | aws s3 cp", least: 0.85, goal: 1 },
-  { name: "restic", least: 1.6, goal: 2 },
+/** Requests in flight of bare transfers: a command is compared with the faster. */
+const BARE = [4, 16].map((inFlight) => ({
+  inFlight,
+  name: `bare requests, ${inFlight} in flight`,
+}));
+const BARE_JOB = join(import.meta.dirname, "bare-transfer.ts");
+
+/** The ways of all programs, and that of some. */
+const WAYS = ["put", "get", "get without sync"] as const;
+const PRINT = "get to standard output";
+
+/** The speed of idk relative to another program, or to bare requests, which is the fastest of several. */
+interface Comparison {
+  readonly way: (typeof WAYS)[number] | typeof PRINT;
+  readonly peers: readonly string[];
+  /** What the others do, if they do less. */
+  readonly theirs?: Comparison["way"];
+  readonly bound: Bound;
+}
+
+const CRYPT = "rclone crypt";
+const AGE = "age | aws s3 cp";
+const BARE_NAMES = BARE.map(({ name }) => name);
+/** rclone leaves what it has written to the system to sync. */
+const UNSYNCED = "get without sync";
+
+const NEAR: readonly Comparison[] = [
+  { way: "put", peers: [CRYPT], bound: { least: 1.3, goal: 1.8 } },
+  { way: "put", peers: [AGE], bound: { least: 0.85, goal: 1 } },
+  { way: "put", peers: ["restic"], bound: { least: 1.6, goal: 2 } },
+  { way: "put", peers: BARE_NAMES, bound: { least: 0.6, goal: 0.75 } },
+  { way: "get", peers: [CRYPT], theirs: UNSYNCED, bound: { least: 0.6, goal: 0.85 } },
+  { way: "get", peers: [AGE], bound: { least: 1, goal: 1.2 } },
+  { way: "get", peers: ["restic"], bound: { least: 1, goal: 1.3 } },
+  { way: PRINT, peers: [CRYPT], bound: { least: 0.8, goal: 0.95 } },
 ];
-/** The same of a get, relative to the fastest. */
-const GET = { least: 0.8, goal: 1.2 };
+
+/** Over a line with a longer round trip, or a limited rate. */
+const FAR: readonly Comparison[] = [
+  { way: "put", peers: [CRYPT], bound: { least: 1.2, goal: 1.5 } },
+  { way: "put", peers: BARE_NAMES, bound: { least: 0.6, goal: 0.8 } },
+  { way: "get", peers: [CRYPT], theirs: UNSYNCED, bound: { least: 0.6, goal: 0.9 } },
+  { way: "get", peers: BARE_NAMES, bound: { least: 0.35, goal: 0.5 } },
+];
 
 export async function peers(context: SuiteContext): Promise<Findings> {
   const sizes = context.sizes ?? [(context.quick ? 4 : 500) * MIB];
@@ -32,6 +78,7 @@ export async function peers(context: SuiteContext): Promise<Findings> {
   const { IDK_PEER_VERSIONS: versions = "of unknown versions" } = context.env;
   const notes = [
     `The programs: ${versions}. rclone plain does not encrypt: it shows what the same client costs.`,
+    "bare requests: the same file as chunks of 4 MiB, in memory and hashed before, by signed requests of one process, without its start-up; nothing is encrypted, and what is fetched is not written. A get to standard output ends when cat has read it.",
     "A get ends when the fetched file is on disk. idk syncs files itself; for programs that do not, a sync follows. The times without it are listed too.",
   ];
   return together([...found, { notes }]);
@@ -39,7 +86,7 @@ export async function peers(context: SuiteContext): Promise<Findings> {
 
 function measureSize(
   size: number,
-  { quick, iterations, signal, env, log, store }: SuiteContext,
+  { quick, iterations, signal, env, log, store, rtt, rate }: SuiteContext,
 ): Promise<Sampled> {
   if (store === undefined) throw new Error("peers needs an object store");
   return withLargeFile(size, async (file) => {
@@ -53,18 +100,30 @@ function measureSize(
     try {
       const all = await contenders(setting);
       const lanes = all.map((contender) => {
-        const labels = ["put", "get", "get without sync"].map((way) => {
-          const series = `${way}, ${contender.name}`;
-          return Object.assign(labelsFor(size)(series), {
-            name: nameOf(way, contender.name, size),
-          });
-        });
+        const labels = labelsOf(
+          [...WAYS, ...(contender.print ? [PRINT] : [])],
+          contender.name,
+          size,
+        );
         return laneOf(contender, labels, file, places);
+      });
+      const bare = BARE.map(({ name, inFlight }): Lane => {
+        const access = { ...store, prefix: `${below}/bare/` };
+        const job: BareTransfer = { source: file.source, access, inFlight };
+        return {
+          labels: labelsOf(["put", "get"], name, size),
+          async sample() {
+            const samples = await runJob<Sample[]>(BARE_JOB, job, { signal });
+            await clearAll(access);
+            return samples;
+          },
+        };
       });
       const rounds = iterations ?? (quick ? 1 : 5);
       log(`${sizeName(size)}, ${rounds} rounds of ${all.length} programs`);
       const sampling = { rounds, warmups: quick ? 0 : 1, signal };
-      return await sampleLanes(lanes, sampling, (of) => targetsFor(size, of));
+      const isFar = (rtt ?? rate) !== undefined;
+      return await sampleLanes([...lanes, ...bare], sampling, (of) => targetsFor(size, of, isFar));
     } finally {
       await places.clear(below).catch(() => undefined);
     }
@@ -75,19 +134,28 @@ function nameOf(way: string, program: string, size: number): string {
   return `${way} ${program}, ${sizeName(size)}`;
 }
 
-/** idk relative to the programs that encrypt. */
-export function targetsFor(size: number, of: Lookup): Target[] {
-  const [put, get] = [of(nameOf("put", "idk", size)), of(nameOf("get", "idk", size))];
-  const gets = PUTS.map((peer) => of(nameOf("get", peer.name, size)));
+function labelsOf(ways: readonly string[], program: string, size: number): Labels[] {
+  return ways.map((way) =>
+    Object.assign(labelsFor(size)(`${way}, ${program}`), { name: nameOf(way, program, size) }),
+  );
+}
+
+/** idk relative to other programs and to bare requests, and its memory. */
+export function targetsFor(size: number, of: Lookup, isFar: boolean): Target[] {
   const seconds = ({ distribution }: Measurement) => distribution.p50;
-  const fastest = gets.reduce((a, b) => (seconds(b) < seconds(a) ? b : a));
-  const relative = `${get.name}: speed relative to the fastest that encrypts`;
-  return [
-    ...PUTS.map(({ name: peer, ...bound }) => {
-      const sides = { of: of(nameOf("put", peer, size)), to: put };
-      return ratioTarget(`${put.name}: speed relative to ${peer}`, sides, bound);
-    }),
-    ratioTarget(relative, { of: fastest, to: get }, GET),
-    ...[put, get].map(peakTarget),
-  ];
+  const speeds = (isFar ? FAR : NEAR).map(({ way, peers, theirs = way, bound }) => {
+    const fastest = peers
+      .map((peer) => of(nameOf(theirs, peer, size)))
+      .reduce((a, b) => (seconds(b) < seconds(a) ? b : a));
+    const own = of(nameOf(way, "idk", size));
+    const others = peers.length === 1 ? peers[0] : "bare requests";
+    const what = `${own.name}: speed relative to ${others}`;
+    return ratioTarget(
+      theirs === way ? what : `${what}, which does not sync`,
+      { of: fastest, to: own },
+      bound,
+    );
+  });
+  const own = ["put", "get", PRINT].map((way) => of(nameOf(way, "idk", size)));
+  return [...speeds, ...own.map(peakTarget)];
 }

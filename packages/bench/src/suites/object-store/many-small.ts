@@ -1,12 +1,13 @@
 /**
  * Many objects of 4 KiB: `putMany` and `getMany` over a folder with each durability, and over the object
- * store beside bare requests with as many in flight. Each sample has its own process and folder.
+ * store beside bare requests; and files of 4 KiB by the command. Each sample has its own process and folder.
  */
 import { join } from "node:path";
-import { type Identity, formatIdentity, generateIdentity, parseIdentity } from "@idk/storage";
+import { formatIdentity, generateIdentity, parseIdentity } from "@idk/storage";
 import { filesystem } from "@idk/storage/filesystem";
 import { withFolder } from "../../harness/files.ts";
 import { storeOf } from "../../harness/identity.ts";
+import { inLanes } from "../../harness/interleave.ts";
 import { measurePeak } from "../../harness/memory.ts";
 import { answerJob, run, runJob } from "../../harness/processes.ts";
 import type { Findings, Sample } from "../../harness/results.ts";
@@ -14,24 +15,40 @@ import { type Lane, sampleLanes } from "../../harness/sampling.ts";
 import type { Task } from "../../harness/sampling.ts";
 import { ratioTarget, sampledTarget } from "../../harness/targets.ts";
 import { bareS3 } from "../../object-store/bare-s3.ts";
-import { openBackend, withScratch } from "../../object-store/scratch.ts";
+import { clearAll, openBackend, withScratch } from "../../object-store/scratch.ts";
 import type { ObjectStoreAccess, SuiteContext } from "../../suite.ts";
-import { type Passes, WAYS, passesOf, passesOfMany, randomContents, tasksOf } from "./passes.ts";
+import {
+  type Client,
+  type Passes,
+  WAYS,
+  passesOf,
+  passesOfMany,
+  randomContents,
+  tasksOf,
+} from "./passes.ts";
+import { MANY, filesLane, filesTargets } from "./small-files.ts";
 
 const SIZE = 4096;
-const IN_FLIGHT = 16;
+/** Of bare requests near and far, and of a folder. Over an object store, the library decides. */
+const IN_FLIGHT = { near: 16, far: 64 } as const;
 const WARM_UP = 200;
 
-const DESTINATIONS = ["folder, full", "folder, none", "object store", "bare requests"] as const;
+const BARE = "bare requests";
+const DESTINATIONS = ["folder, full", "folder, none", "object store", BARE] as const;
 
 /** CPU seconds for an object in a folder without durability: how long it takes depends on the disk. */
 const CPU_MOST = { put: 0.0005, get: 0.0004 } as const;
-/** The least share of the rate of bare requests. */
-const SHARE = { put: { least: 0.7 }, get: { least: 0.45, goal: 0.7 } } as const;
+/** The least share of the rate of bare requests, with a store that is near or far. */
+const SHARE = {
+  near: { put: { least: 0.7 }, get: { least: 0.45, goal: 0.7 } },
+  far: { put: { least: 0.6, goal: 0.85 }, get: { least: 0.6, goal: 0.85 } },
+} as const;
 
 interface Job {
   readonly destination: (typeof DESTINATIONS)[number];
   readonly count: number;
+  /** Requests at once, or the library's own number. */
+  readonly inFlight: number | undefined;
   readonly access: ObjectStoreAccess;
   readonly identity: string;
   /** For the blobs. */
@@ -39,75 +56,108 @@ interface Job {
 }
 
 export async function manySmall(context: SuiteContext): Promise<Findings> {
-  const { quick, signal, options, log } = context;
+  const { quick, rtt, signal, options, log } = context;
   const count = Number(options?.["count"] ?? (quick ? 200 : 500));
   const rounds = context.iterations ?? (quick ? 1 : 5);
   const how = { unit: "seconds", kind: "cpu" } as const;
-  const sampled = await withScratch(context.store, "many-small", async (scratch) => {
-    const identity = formatIdentity(await generateIdentity());
-    const lanes = DESTINATIONS.map((destination): Lane => {
-      const series = WAYS.map((way) => `${way}, ${destination}`);
-      const access = scratch.at(destination);
-      return {
-        labels: series.map((name) => ({ name, series: name, bytesPerOperation: count * SIZE })),
-        sample: () =>
-          withFolder(async (folder) => {
-            log(destination);
-            await run({ argv: ["sync"] });
-            const job: Job = { destination, count, access, identity, folder };
-            return runJob<Sample[]>(import.meta.path, job, { signal });
-          }),
-      };
-    });
-    return sampleLanes(lanes, { rounds, warmups: 0, signal }, (of) =>
-      WAYS.flatMap((way) => {
-        const each = of(`${way}, folder, none`).cpuSamples!.map((seconds) => seconds / count);
-        const cpu = `${way}, folder, none: CPU time of one`;
-        const share = `${way}, object store: rate to that of bare requests`;
-        const ratio = { of: of(`${way}, bare requests`), to: of(`${way}, object store`) };
-        return [
-          sampledTarget(cpu, each, { most: CPU_MOST[way] }, how),
-          ratioTarget(share, ratio, SHARE[way]),
-        ];
-      }),
-    );
-  });
+  const distance = (rtt ?? context.rate) === undefined ? "near" : "far";
+  const bareInFlight = IN_FLIGHT[distance];
+  const sampled = await withScratch(context.store, "many-small", (scratch) =>
+    withFolder(async (files) => {
+      const identity = formatIdentity(await generateIdentity());
+      const destinations = DESTINATIONS.filter(
+        (each) => count < MANY || !each.startsWith("folder"),
+      );
+      const lanes = destinations.map((destination): Lane => {
+        const ways = destination === BARE ? [...WAYS, "head"] : WAYS;
+        const series = ways.map((way) => `${way}, ${destination}`);
+        const access = scratch.at(destination);
+        const inFlight = destination === "object store" ? undefined : bareInFlight;
+        return {
+          labels: series.map((name) => ({ name, series: name, bytesPerOperation: count * SIZE })),
+          sample: () =>
+            withFolder(async (folder) => {
+              log(destination);
+              await run({ argv: ["sync"] });
+              const job: Job = { destination, count, inFlight, access, identity, folder };
+              const samples = await runJob<Sample[]>(import.meta.path, job, { signal });
+              await clearAll(access);
+              return samples;
+            }),
+        };
+      });
+      const all = [...lanes, await filesLane(count, files, scratch, context)];
+      return sampleLanes(all, { rounds, warmups: 0, signal }, (of) => [
+        ...WAYS.flatMap((way) => {
+          const share = `${way}, object store: rate to that of bare requests`;
+          const ratio = { of: of(`${way}, ${BARE}`), to: of(`${way}, object store`) };
+          const rate = ratioTarget(share, ratio, SHARE[distance][way]);
+          if (count >= MANY) return [rate];
+          const each = of(`${way}, folder, none`).cpuSamples!.map((seconds) => seconds / count);
+          const cpu = `${way}, folder, none: CPU time of one`;
+          return [sampledTarget(cpu, each, { most: CPU_MOST[way] }, how), rate];
+        }),
+        ...filesTargets(count, of, rtt),
+      ]);
+    }),
+  );
   return {
     ...sampled,
     notes: [
-      `${count} objects of ${SIZE} bytes, ${IN_FLIGHT} in flight, after ${WARM_UP} others; a sample is the time of all. Gets read from the page cache.`,
+      `${count} objects of ${SIZE} bytes after ${WARM_UP} others; a sample is the time of all. ${bareInFlight} bare requests are in flight, in a folder as many objects, and over the object store as many as the library chooses. From ${MANY} objects on, folders are left out. Gets read from the page cache.`,
+      `The command stores as many files, in folders of 100, and includes its start-up. ls --long is compared with bare GETs, because it fetches every root, and verify --server-checksums with bare HEADs.`,
     ],
   };
 }
 
 async function work(job: Job): Promise<Sample[]> {
-  const passes = passesTo(job, parseIdentity(job.identity));
+  const names: string[] = [];
+  const bare = bareS3(job.access);
+  const passes = job.destination === BARE ? passesOf(recording(bare, names), SIZE) : passesTo(job);
   const tasks = (count: number): Task[] => {
     const { put, get } = tasksOf(passes, randomContents(SIZE, count), {
       who: job.destination,
-      inFlight: IN_FLIGHT,
+      ...(job.inFlight !== undefined && { inFlight: job.inFlight }),
     });
     return [put, get];
   };
   for (const task of tasks(WARM_UP)) await task.run();
   const samples: Sample[] = [];
-  for (const { run: operation, check } of tasks(job.count)) {
+  const measure = async ({ run: operation, check }: Pick<Task, "run" | "check">) => {
     Bun.gc(true);
     const { result, ...sample } = await measurePeak(async () => operation());
     await check?.(result);
     samples.push(sample);
+  };
+  for (const task of tasks(job.count)) await measure(task);
+  if (job.destination === BARE) {
+    await measure({ run: () => inLanes(names.slice(-job.count), job.inFlight!, bare.head) });
   }
   return samples;
 }
 
-function passesTo({ destination, access, folder }: Job, identity: Identity): Passes {
-  if (destination === "bare requests") return passesOf(bareS3(access), SIZE);
+/** Notes the names of what is put. */
+function recording(client: Client, names: string[]): Client {
+  return {
+    get: client.get,
+    put(name, ...rest) {
+      names.push(name);
+      return client.put(name, ...rest);
+    },
+  };
+}
+
+function passesTo({ destination, access, folder, inFlight, ...job }: Job): Passes {
   const durability = destination === "folder, full" ? "full" : "none";
   const backend =
     destination === "object store"
       ? openBackend(access)
       : filesystem(join(folder, "blobs"), { durability });
-  return passesOfMany(storeOf(identity, { backend }));
+  const { put, get } = passesOfMany(storeOf(parseIdentity(job.identity), { backend }));
+  return {
+    put: (contents) => put(contents, inFlight),
+    get: (addresses, _, read) => get(addresses, inFlight, read),
+  };
 }
 
 await answerJob(work);

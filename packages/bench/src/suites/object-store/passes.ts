@@ -45,16 +45,14 @@ export function chunksOf({ bytes }: Content): Content[] {
 
 type Pieces = AsyncIterable<Uint8Array>;
 
+/** Consumes the bytes of the content with an index, valid until it has settled. */
+type Reader = (index: number, pieces: Pieces) => Promise<void>;
+
 /** A pass over many contents, with a number of them in flight. */
 export interface Passes {
   /** @returns what `get` needs, in the order of the contents */
   put(contents: readonly Content[], inFlight: number): Promise<string[]>;
-  /** @param read consumes the bytes of the content with an index, valid until it has settled */
-  get(
-    keys: readonly string[],
-    inFlight: number,
-    read: (index: number, pieces: Pieces) => Promise<void>,
-  ): Promise<void>;
+  get(keys: readonly string[], inFlight: number, read: Reader): Promise<void>;
 }
 
 /** One call for each object. */
@@ -120,8 +118,14 @@ export function oneByOne(
   };
 }
 
+/** Passes that may leave it to the store how many contents are in flight. */
+export interface ManyPasses {
+  put(contents: readonly Content[], inFlight: number | undefined): Promise<string[]>;
+  get(keys: readonly string[], inFlight: number | undefined, read: Reader): Promise<void>;
+}
+
 /** `putMany` and `getMany` of a store. */
-export function passesOfMany(store: Store): Passes {
+export function passesOfMany(store: Store): ManyPasses {
   return {
     put: (contents, concurrency) =>
       putAll(
