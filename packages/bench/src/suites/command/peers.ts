@@ -64,13 +64,21 @@ const NEAR: readonly Comparison[] = [
   { way: PRINT, peers: [CRYPT], bound: { least: 0.8, goal: 0.95 } },
 ];
 
-/** Over a line with a longer round trip, or a limited rate. */
+/** With a longer round trip. */
 const FAR: readonly Comparison[] = [
   { way: "put", peers: [CRYPT], bound: { least: 1.2, goal: 1.5 } },
   { way: "put", peers: BARE_NAMES, bound: { least: 0.6, goal: 0.8 } },
   { way: "get", peers: [CRYPT], theirs: UNSYNCED, bound: { least: 0.6, goal: 0.9 } },
   { way: "get", peers: BARE_NAMES, bound: { least: 0.35, goal: 0.5 } },
 ];
+
+/** Over a line of a limited rate, which every program fills: none can be much faster than another. */
+const LINE: readonly Comparison[] = [
+  { way: "put", peers: [CRYPT], bound: { least: 0.8, goal: 1 } },
+  ...FAR.filter(({ way, peers }) => way !== "put" || !peers.includes(CRYPT)),
+];
+
+const COMPARISONS = { near: NEAR, far: FAR, line: LINE } as const;
 
 export async function peers(context: SuiteContext): Promise<Findings> {
   const sizes = context.sizes ?? [(context.quick ? 4 : 500) * MIB];
@@ -122,8 +130,8 @@ function measureSize(
       const rounds = iterations ?? (quick ? 1 : 5);
       log(`${sizeName(size)}, ${rounds} rounds of ${all.length} programs`);
       const sampling = { rounds, warmups: quick ? 0 : 1, signal };
-      const isFar = (rtt ?? rate) !== undefined;
-      return await sampleLanes([...lanes, ...bare], sampling, (of) => targetsFor(size, of, isFar));
+      const where = rate !== undefined ? "line" : rtt !== undefined ? "far" : "near";
+      return await sampleLanes([...lanes, ...bare], sampling, (of) => targetsFor(size, of, where));
     } finally {
       await places.clear(below).catch(() => undefined);
     }
@@ -141,9 +149,9 @@ function labelsOf(ways: readonly string[], program: string, size: number): Label
 }
 
 /** idk relative to other programs and to bare requests, and its memory. */
-export function targetsFor(size: number, of: Lookup, isFar: boolean): Target[] {
+export function targetsFor(size: number, of: Lookup, where: keyof typeof COMPARISONS): Target[] {
   const seconds = ({ distribution }: Measurement) => distribution.p50;
-  const speeds = (isFar ? FAR : NEAR).map(({ way, peers, theirs = way, bound }) => {
+  const speeds = COMPARISONS[where].map(({ way, peers, theirs = way, bound }) => {
     const fastest = peers
       .map((peer) => of(nameOf(theirs, peer, size)))
       .reduce((a, b) => (seconds(b) < seconds(a) ? b : a));

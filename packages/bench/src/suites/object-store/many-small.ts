@@ -61,7 +61,6 @@ export async function manySmall(context: SuiteContext): Promise<Findings> {
   const rounds = context.iterations ?? (quick ? 1 : 5);
   const how = { unit: "seconds", kind: "cpu" } as const;
   const distance = (rtt ?? context.rate) === undefined ? "near" : "far";
-  const bareInFlight = IN_FLIGHT[distance];
   const sampled = await withScratch(context.store, "many-small", (scratch) =>
     withFolder(async (files) => {
       const identity = formatIdentity(await generateIdentity());
@@ -72,7 +71,7 @@ export async function manySmall(context: SuiteContext): Promise<Findings> {
         const ways = destination === BARE ? [...WAYS, "head"] : WAYS;
         const series = ways.map((way) => `${way}, ${destination}`);
         const access = scratch.at(destination);
-        const inFlight = destination === "object store" ? undefined : bareInFlight;
+        const inFlight = inFlightOf(destination, distance);
         return {
           labels: series.map((name) => ({ name, series: name, bytesPerOperation: count * SIZE })),
           sample: () =>
@@ -104,10 +103,18 @@ export async function manySmall(context: SuiteContext): Promise<Findings> {
   return {
     ...sampled,
     notes: [
-      `${count} objects of ${SIZE} bytes after ${WARM_UP} others; a sample is the time of all. ${bareInFlight} bare requests are in flight, in a folder as many objects, and over the object store as many as the library chooses. From ${MANY} objects on, folders are left out. Gets read from the page cache.`,
+      `${count} objects of ${SIZE} bytes after ${WARM_UP} others; a sample is the time of all. ${IN_FLIGHT[distance]} bare requests are in flight, ${IN_FLIGHT.near} objects of a folder, and over the object store as many as the library chooses. From ${MANY} objects on, folders are left out. Gets read from the page cache.`,
       `The command stores as many files, in folders of 100, and includes its start-up. ls --long is compared with bare GETs, because it fetches every root, and verify --server-checksums with bare HEADs.`,
     ],
   };
+}
+
+function inFlightOf(
+  destination: Job["destination"],
+  distance: keyof typeof IN_FLIGHT,
+): number | undefined {
+  if (destination === "object store") return undefined;
+  return destination === BARE ? IN_FLIGHT[distance] : IN_FLIGHT.near;
 }
 
 async function work(job: Job): Promise<Sample[]> {
