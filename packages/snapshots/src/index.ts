@@ -89,6 +89,7 @@ export type {
   RestoreOptions,
   RestoreSummary,
 } from "./restore/options.ts";
+export type { BlobShard } from "./maintenance/shard.ts";
 export { check } from "./maintenance/check/check.ts";
 export type {
   CheckOptions,

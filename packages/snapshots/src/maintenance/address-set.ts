@@ -8,6 +8,7 @@ import {
 import type { Address } from "@idk/storage";
 import { ADDRESS_LENGTH } from "../format/limits.ts";
 import { fromHex, toHex } from "@idk/storage/blobs";
+import { ALL_BLOBS, type BlobShard } from "./shard.ts";
 
 /** A set of addresses that takes 32 bytes for each, for there may be millions. */
 export interface AddressSet {
@@ -19,8 +20,8 @@ export interface AddressSet {
   readonly bytes: number;
   /** @param address 32 bytes */
   has(address: Uint8Array): boolean;
-  /** How many different ones there are. */
-  count(): number;
+  /** How many different ones there are, or are in a part of the store. */
+  count(shard?: BlobShard): number;
 }
 
 /** Single addresses that are collected before they are sorted. */
@@ -75,12 +76,17 @@ export function addressSet(): AddressSet {
       flush();
       return runs.some((run) => hasAddress(run, address));
     },
-    count() {
+    count(shard) {
       flush();
       let all: AddressList = new Uint8Array(0);
       for (const run of runs.toReversed()) all = union(run, all);
       runs = all.length === 0 ? [] : [all.slice()];
-      return countOf(all);
+      if (shard === undefined || shard === ALL_BLOBS) return countOf(all);
+      let counted = 0;
+      for (let at = 0; at < all.length; at += ADDRESS_LENGTH) {
+        if (shard.has(toHex(all.subarray(at, at + ADDRESS_LENGTH)))) counted += 1;
+      }
+      return counted;
     },
   };
 }

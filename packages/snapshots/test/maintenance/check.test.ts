@@ -107,6 +107,60 @@ async function damage({ backend }: OwnRepository, address: Address): Promise<voi
   await backend.put(address, new Uint8Array(size));
 }
 
+describe("parts of a check", () => {
+  const SHARDS = [0, 4, 8, 12].map((start) => {
+    const prefixes = [..."0123456789abcdef"].slice(start, start + 4);
+    return { prefixes, count: 4, has: (address: string) => prefixes.includes(address[0]!) };
+  });
+
+  test("report each problem once, and list only what is in them", async () => {
+    const given = await testRepository();
+    const first = await backUp(given, "home", FOLDER);
+    const second = await backUp(given, "other", { ...FOLDER, more: bytes("five") });
+    await given.backend.delete(first.packs[PACKS.a]!);
+    await damage(given, first.packs[PACKS.c1]!);
+    await damage(given, second.packs[PACKS.docs]!);
+    const whole = await checked(given, { readData: 1 });
+    expect(whole.problems.length).toBeGreaterThan(5);
+    const found: string[] = [];
+    const sum = { packs: 0, metadataPacks: 0, opened: 0, openedBytes: 0 };
+    for (const shard of SHARDS) {
+      const prefixes: string[] = [];
+      const over = wrapBackend(given.backend, {
+        list: (list) => (prefix, options) => {
+          prefixes.push(prefix);
+          return list(prefix, options);
+        },
+      });
+      const { report, problems } = await checked(given, { readData: 1, shard }, over);
+      found.push(...lines(problems));
+      for (const name of Object.keys(sum) as (keyof typeof sum)[]) sum[name] += report[name];
+      // A pack that is not there is looked for once more.
+      expect(prefixes.filter((prefix) => prefix.length < 64)).toEqual(shard.prefixes);
+      expect(report.snapshots).toBe(2);
+    }
+    expect(found.toSorted()).toEqual(lines(whole.problems).toSorted());
+    const { packs, metadataPacks, opened, openedBytes } = whole.report;
+    expect(sum).toEqual({ packs, metadataPacks, opened, openedBytes });
+  });
+
+  test("leave out packs that are known to be sound", async () => {
+    const given = await testRepository();
+    await backUp(given, "home", FOLDER);
+    const sound = new Map<Address, number | undefined>();
+    const onSound = (pack: Address, opened: number | undefined) => sound.set(pack, opened);
+    const [shard] = SHARDS;
+    const all = await checked(given, { readData: 1, onSound });
+    expect(sound.size).toBe(all.report.opened);
+    expect(sound.size).toBeGreaterThan(3);
+    const isKnownSound = (pack: Address) => sound.has(pack);
+    expect((await checked(given, { readData: 1, isKnownSound })).report.opened).toBe(0);
+    expect(checked(given, { readData: 1, deleteDamaged: true, shard })).rejects.toMatchObject({
+      code: "usage",
+    });
+  });
+});
+
 describe("check", () => {
   test("opens the session keys of each snapshot, also of those whose directories others have", async () => {
     const given = await testRepository();

@@ -3,6 +3,7 @@ import {
   type CheckOptions,
   type CheckProblem,
   type CheckReport,
+  addressOf,
   isHarmless,
   problemCounts,
 } from "./problems.ts";
@@ -16,7 +17,9 @@ import type { FoundSnapshot, Repository } from "../../repository/repository.ts";
 import { type OpenSnapshot, openSnapshot } from "../../read/open-snapshot.ts";
 import { type TreeFindings, treeChecker } from "./check-trees.ts";
 import { forgottenOf, readState, refusedInForce } from "../repository-state.ts";
-import { type AddressSet, addressSet } from "../address-set.ts";
+import { addressSet } from "../address-set.ts";
+import { ALL_BLOBS, type BlobShard } from "../shard.ts";
+import type { PackTable } from "./pack-table.ts";
 import { type AddressList, countOf, hasAddress } from "../../format/records/address-list.ts";
 import { type ReachReader, reachReader } from "../reach-reader.ts";
 import { SETTINGS_CHAIN } from "../../format/names/chain.ts";
@@ -46,13 +49,17 @@ export async function check(
   given: CheckOptions = {},
 ): Promise<CheckReport> {
   const options = { ...given, reportUnreadable: true };
-  const { readData = 0, signal, onProblem, onProgress } = options;
+  const { readData = 0, signal, onProblem, onProgress, shard = ALL_BLOBS } = options;
   if (!(readData >= 0 && readData <= 1))
     throw new StorageError("usage", "readData must be a number from 0 to 1");
+  if (options.deleteDamaged === true && options.shard !== undefined)
+    throw new StorageError("usage", "deleteDamaged cannot be combined with shard");
   if (options.deleteDamaged === true) await requireNoVersions(repository, signal);
   const counts = problemCounts();
   let isSound = true;
   const report = (problem: CheckProblem): void => {
+    const address = addressOf(problem);
+    if (address !== undefined && !shard.has(address)) return;
     counts[problem.kind] += 1;
     if (!isHarmless(problem)) isSound = false;
     onProblem?.(problem);
@@ -81,21 +88,27 @@ export async function check(
   // After the heads, so that everything that they need is listed.
   const present = addressSet();
   let listed = 0;
-  for await (const { name } of repository.backend.list("", signal ? { signal } : {})) {
-    present.add(name as Address);
-    listed += 1;
-    onProgress?.({ stage: "blobs", done: listed });
+  for (const prefix of shard.prefixes) {
+    for await (const { name } of repository.backend.list(prefix, signal ? { signal } : {})) {
+      present.add(name as Address);
+      listed += 1;
+      onProgress?.({ stage: "blobs", done: listed });
+    }
   }
+  /** Whether a pack was not listed that would have been. */
+  const isLacking = (pack: Uint8Array): boolean => !present.has(pack) && shard.has(toHex(pack));
+  // Addresses are hashes, so each part has about as many.
+  const blobCount = present.count() * shard.count;
 
-  const trees = treeChecker(present.count());
+  const trees = treeChecker(blobCount);
   const packs = packChecker(repository, trees.packs, present, options, report);
   const keys = keyChecker(repository, trees.packs, options);
-  const reaches = reachReader(repository, async () => present.count(), signal);
+  const reaches = reachReader(repository, async () => blobCount, signal);
   const snapshots = distinctSnapshots(state.heads);
   const isForgotten = forgottenOf(repository, state.heads, state.settings.head.settings);
 
   for (const found of state.heads)
-    await checkOther(repository, found, present, reaches, report, signal);
+    await checkOther(repository, found, isLacking, reaches, report, signal);
   for (const [index, found] of snapshots.entries()) {
     await checkSnapshot(found);
     onProgress?.({ stage: "trees", done: index + 1, total: snapshots.length });
@@ -104,7 +117,7 @@ export async function check(
   const { directories } = trees;
   if (damaged.size > 0) {
     // Once more, for the files that they touch.
-    const again = treeChecker(present.count());
+    const again = treeChecker(blobCount);
     for (const [index, found] of snapshots.entries()) {
       await nameFiles(again, found, damaged);
       onProgress?.({ stage: "files", done: index + 1, total: snapshots.length });
@@ -115,8 +128,7 @@ export async function check(
     snapshots: snapshots.length,
     forgotten: snapshots.filter(isForgotten).length,
     directories,
-    packs: trees.packs.length,
-    metadataPacks: trees.packs.metadataPacks,
+    ...packsIn(trees.packs, shard),
     ...packs.counts,
     problems: counts,
     isSound,
@@ -153,7 +165,7 @@ export async function check(
     const before = trees.packs.length;
     const findings: TreeFindings = {
       onFault: (path, error) => tell({ kind: "tree", found, path, error }),
-      isBad: (pack) => !present.has(fromHex(pack)),
+      isBad: (pack) => isLacking(fromHex(pack)),
       onFile: (path, pack) => tell({ kind: "file", found, path, pack }),
     };
     const watched = packs.watch(snapshot.packs, (missing) => tell({ missing }));
@@ -163,9 +175,9 @@ export async function check(
     const sessions = new Map<SessionId, number | undefined>();
     for (const number of checked.packs()) {
       const session = toHex(trees.packs.session(number)) as SessionId;
-      const isThere = present.has(trees.packs.address(number));
-      sessions.set(session, sessions.get(session) ?? (isThere ? number : undefined));
-      if (!isThere) await tell({ missing: trees.packs.row(number).address });
+      const isLost = isLacking(trees.packs.address(number));
+      sessions.set(session, sessions.get(session) ?? (isLost ? undefined : number));
+      if (isLost) await tell({ missing: trees.packs.row(number).address });
     }
     await keys.check(snapshot, sessions, {
       onFault: async (of, session, error) =>
@@ -213,11 +225,22 @@ async function packsAt(reaches: ReachReader, address: Address): Promise<AddressL
   return packsOf((await reaches.path(await reaches.root(address))).rest);
 }
 
+/** How many of the packs are in a part of the store. */
+function packsIn(table: PackTable, shard: BlobShard): Pick<CheckReport, "packs" | "metadataPacks"> {
+  let [packs, metadataPacks] = [0, 0];
+  for (let number = 0; number < table.length; number++) {
+    if (!shard.has(toHex(table.address(number)))) continue;
+    packs += 1;
+    if (table.sortOf(number) === "meta") metadataPacks += 1;
+  }
+  return { packs, metadataPacks };
+}
+
 /** Checks what heads other than snapshots need. */
 async function checkOther(
   repository: Repository,
   found: FoundHead,
-  present: AddressSet,
+  isLacking: (pack: Uint8Array) => boolean,
   reaches: ReachReader,
   report: (problem: CheckProblem) => void,
   signal: AbortSignal | undefined,
@@ -231,7 +254,7 @@ async function checkOther(
     const list = await packsAt(reaches, head.reach);
     let lacking = 0;
     for (let at = 0; at < list.length; at += 32) {
-      if (!present.has(list.subarray(at, at + 32))) lacking += 1;
+      if (isLacking(list.subarray(at, at + 32))) lacking += 1;
     }
     if (lacking > 0 && (await isListed(repository, found, signal))) {
       report({ kind: "part", found, missing: lacking });

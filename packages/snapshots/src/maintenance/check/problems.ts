@@ -2,6 +2,7 @@ import type { Address, StorageError } from "@idk/storage";
 import { SETTINGS_CHAIN } from "../../format/names/chain.ts";
 import type { FoundSnapshot, HeadOptions } from "../../repository/repository.ts";
 import type { FoundHead } from "../../repository/find-heads.ts";
+import type { BlobShard } from "../shard.ts";
 import type { Marker } from "../../format/names/marker.ts";
 
 /** Something that `check` found. Paths are as in the snapshot, without a slash in front. */
@@ -74,6 +75,30 @@ export function isHarmless(problem: CheckProblem): boolean {
   return problem.kind === "reach" && problem.lacking === 0;
 }
 
+/** The address that decides to which part of the store a problem belongs; undefined if to any. */
+export function addressOf(problem: CheckProblem): string | undefined {
+  switch (problem.kind) {
+    case "head":
+      return problem.marker.address;
+    case "fork":
+      return problem.heads.map(({ marker }) => marker.address).toSorted()[0];
+    case "pack":
+      return problem.address;
+    case "file":
+      return problem.pack;
+    case "part":
+      // Its packs are in all parts.
+      return undefined;
+    case "record":
+    case "key":
+    case "reach":
+    case "tree":
+      return problem.found.marker.address;
+    default:
+      return problem satisfies never;
+  }
+}
+
 /** How many problems there are of each kind. */
 export type ProblemCounts = Record<CheckProblem["kind"], number>;
 
@@ -96,6 +121,17 @@ export interface CheckOptions extends HeadOptions {
    * that keeps versions, because a delete removes them all, and an older one may be intact.
    */
   readonly deleteDamaged?: boolean | undefined;
+  /**
+   * Lists and checks only the packs of this part, by default all. Every part reads all heads and all packs of
+   * metadata, and reports the problems of the addresses in it, so that all parts together report each problem
+   * once; but an unfinished backup once for each part that lacks packs of it. Cannot be combined with
+   * `deleteDamaged`, whose limit is for all packs.
+   */
+  readonly shard?: BlobShard | undefined;
+  /** Packs that an interrupted check has found sound: they are not opened, and not asked for. */
+  readonly isKnownSound?: ((pack: Address) => boolean) | undefined;
+  /** Called for each data pack that is found sound, with the bytes in it if it was opened. */
+  readonly onSound?: ((pack: Address, opened: number | undefined) => void) | undefined;
   /** Requests in flight at once, 1 to 64, by default 16; a quarter as many for packs that are read. */
   readonly concurrency?: number | undefined;
   readonly onProblem?: ((problem: CheckProblem) => void) | undefined;
@@ -118,7 +154,7 @@ export interface CheckReport {
   readonly forgotten: number;
   /** Different ones. */
   readonly directories: number;
-  /** Different packs that snapshots need. */
+  /** Different packs that snapshots need; of a part, those in it. */
   readonly packs: number;
   /** Of those, packs of metadata, all of which are read. */
   readonly metadataPacks: number;

@@ -1,6 +1,7 @@
 import { type BlobQueue, blobQueue } from "../address-set.ts";
 import { type Marker, formatMarker } from "../../format/names/marker.ts";
-import type { Address } from "@idk/storage";
+import type { Address, ListedBlob } from "@idk/storage";
+import type { BlobShard } from "../shard.ts";
 import type { MarkerBackend } from "../../repository/marker-backend.ts";
 import type { Protection } from "./protection.ts";
 import type { Repository } from "../../repository/repository.ts";
@@ -41,6 +42,8 @@ export interface DeletionRules {
   readonly protections: readonly Protection[];
   /** More blobs to keep. */
   readonly kept: ReadonlySet<Address>;
+  /** What is listed. */
+  readonly shard: BlobShard;
   readonly signal?: AbortSignal | undefined;
   readonly onBlob?: ((done: number) => void) | undefined;
 }
@@ -50,13 +53,13 @@ const DAY = 24 * 60 * 60 * 1000;
 /** Lists the blobs, and decides which of them go: those that nothing protects and that are old enough. */
 export async function planDeletion(
   { backend }: Repository,
-  { start, grace, protections, kept, signal, onBlob }: DeletionRules,
+  { start, grace, protections, kept, shard, signal, onBlob }: DeletionRules,
 ): Promise<DeletionPlan> {
   const [blobs, unknown] = [blobQueue(), blobQueue()];
   const days = new Map<number, { blobs: number; bytes: number }>();
   const left = { blobs: 0, bytes: 0 };
   let [bytes, done, found] = [0, 0, 0];
-  for await (const { name, size, storedAt = Infinity } of backend.list("", { signal })) {
+  for await (const { name, size, storedAt = Infinity } of listed(backend, shard, signal)) {
     done += 1;
     onBlob?.(done);
     const address = fromHex(name);
@@ -89,8 +92,16 @@ export async function planDeletion(
     unknown,
     kept: left,
     later: later.toSorted((a, b) => a.at - b.at),
-    missing: (forGood?.blobs.count() ?? 0) - found,
+    missing: (forGood?.blobs.count(shard) ?? 0) - found,
   };
+}
+
+async function* listed(
+  backend: MarkerBackend,
+  { prefixes }: BlobShard,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<ListedBlob> {
+  for (const prefix of prefixes) yield* backend.list(prefix, { signal });
 }
 
 /** Options of `deleteAll`. */

@@ -11,6 +11,7 @@ import {
 import { type FoundHead, isListed, readHead } from "../../repository/find-heads.ts";
 import type { HeadOptions, Repository } from "../../repository/repository.ts";
 import { FORGETTING_CHAIN } from "../../format/names/chain.ts";
+import { ALL_BLOBS, type BlobShard } from "../shard.ts";
 import { deathsOf } from "../../rules/death.ts";
 import { graceOf } from "../grace.ts";
 import { requireNoLostHeads } from "../lost-heads.ts";
@@ -24,6 +25,12 @@ export interface PruneOptions extends HeadOptions {
    * Run `recover` before, because this also deletes heads that `recover` would bring back.
    */
   readonly acceptLostHeads?: boolean | undefined;
+  /**
+   * Lists and deletes only the blobs of this part, by default all; and all markers that go, before them, so
+   * that parts can be pruned in any order and at the same time. Each reads all heads and their lists of packs.
+   * Heads that have lost their markers may be in another part, so this needs `dryRun` or `acceptLostHeads`.
+   */
+  readonly shard?: BlobShard | undefined;
   /** Requests in flight at once, 1 to 64, by default 16. */
   readonly concurrency?: number | undefined;
   readonly onProgress?: ((progress: PruneProgress) => void) | undefined;
@@ -70,6 +77,12 @@ export async function prune(
   if (!Number.isInteger(concurrency) || concurrency < 1 || concurrency > CONCURRENCY_MAX) {
     throw new StorageError("usage", `concurrency must be an integer from 1 to ${CONCURRENCY_MAX}`);
   }
+  if (options.shard !== undefined && !dryRun && options.acceptLostHeads !== true) {
+    throw new StorageError(
+      "usage",
+      "a part of the store does not have all heads that lost their markers, so pruning it needs acceptLostHeads",
+    );
+  }
   // First: whatever is stored from now on is younger than what this deletes.
   const start = await repository.backend.currentTime(signal ? { signal } : {});
   const state = await readState(repository, {
@@ -99,6 +112,7 @@ export async function prune(
     grace,
     protections,
     kept: refused.kept,
+    shard: options.shard ?? ALL_BLOBS,
     signal,
     onBlob: (done) => onProgress?.({ stage: "blobs", done }),
   });
