@@ -1,4 +1,5 @@
-import type { ReplicateReport } from "@idk/storage";
+import type { replicate, ReplicateOptions, ReplicateReport } from "@idk/storage";
+import type { ItemFailures } from "../errors/item-failures.ts";
 import { count, formatBytes } from "../output/text.ts";
 import type { Meter } from "../progress/meter.ts";
 
@@ -51,8 +52,36 @@ export function createCopyTotals(meter: Meter): CopyTotals {
   };
 }
 
-export function describeCopy(report: ReplicateReport): string {
-  const { copied, copiedBytes, skipped, withheld, removed } = report;
+type Replicate = (options: ReplicateOptions) => ReturnType<typeof replicate>;
+
+/** Counts copied blobs and prints failures as they occur. */
+export function reporting(failures: ItemFailures, totals: CopyTotals, run: Replicate): Replicate {
+  return async (options) => {
+    let printed = Promise.resolve();
+    try {
+      const report = await run({
+        ...options,
+        onProgress: totals.update,
+        onFailure: ({ name, error }) => {
+          printed = printed.then(() => failures.add(name, error));
+          // Awaited below; until then a rejection must not count as unhandled.
+          printed.catch(() => undefined);
+        },
+      });
+      totals.update(report);
+      return report;
+    } finally {
+      totals.next();
+      await printed;
+    }
+  };
+}
+
+/** What was copied or left out, without failures. */
+export type CopyCounts = Omit<ReplicateReport, "failed" | "markers" | "markersRemoved">;
+
+export function describeCopy(counts: CopyCounts): string {
+  const { copied, copiedBytes, skipped, withheld, removed } = counts;
   const left = withheld > 0 ? `, ${count(withheld, "root")} withheld` : "";
   const gone = removed > 0 ? `, ${removed} removed during the copy` : "";
   return `copied ${count(copied, "blob")}, ${formatBytes(copiedBytes)}; ${skipped} already there${left}${gone}`;

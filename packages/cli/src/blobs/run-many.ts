@@ -93,7 +93,7 @@ export async function runMany<T>(
 
 /** `runMany` for addresses; one that could not be found is a failure. */
 export function runAddresses(
-  listed: AsyncIterable<Listed>,
+  listed: AsyncIterable<Listed> | Iterable<Listed>,
   work: (address: Address, signal: AbortSignal) => Promise<void>,
   options: Omit<ManyOptions<Listed>, "nameOf">,
   session: Session,

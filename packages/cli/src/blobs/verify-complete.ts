@@ -1,7 +1,8 @@
 import type { ScannedBlob, Store, VerifyReport } from "@idk/storage";
 import { codeOf, Failure } from "../errors/failures.ts";
-import { createBlobFailures } from "../errors/item-failures.ts";
+import { createBlobFailures, type ItemFailures } from "../errors/item-failures.ts";
 import { count, formatBytes } from "../output/text.ts";
+import type { Meter } from "../progress/meter.ts";
 import type { Session } from "../session.ts";
 import { isRemoved } from "./address.ts";
 import type { Listed } from "./address-list.ts";
@@ -9,6 +10,20 @@ import { runAddresses } from "./run-many.ts";
 
 /** Trees checked concurrently. */
 const AT_ONCE = 4;
+
+/** What was checked, without failures. */
+export interface CompleteCounts {
+  readonly roots: number;
+  /** Stored bytes of the roots and all below them. */
+  readonly bytes: number;
+  readonly chunks: number;
+  /** Chunks that the server verified the checksum of. */
+  readonly verified: number;
+  /** Roots that no identity opens. */
+  readonly closed: number;
+  /** Roots that were removed after they were listed. */
+  readonly removed: number;
+}
 
 /**
  * Checks that no chunk is missing below roots, without downloading chunks.
@@ -23,18 +38,35 @@ export async function verifyComplete(
   hasSnapshots: boolean,
   session: Session,
 ): Promise<void> {
-  const { out, signal } = session;
+  const { out } = session;
   const failures = createBlobFailures(session);
-  const sum = { roots: 0, bytes: 0, chunks: 0, verified: 0, closed: 0, removed: 0 };
   using meter = session.progress.start({ command: "verify", noun: "root" });
-  const check = async (address: string, stop: AbortSignal): Promise<void> => {
+  const counts = await checkRoots(opened, targets, { failures, meter }, session);
+  meter.finish();
+  await out.flush();
+  const snapshots = hasSnapshots ? "; `idk check` checks snapshots" : "";
+  await out.note(`${describeComplete(counts, failures.count)}${snapshots}`);
+  failures.throwIfAny(counts.roots + failures.count);
+  const failure = nothingOpened(counts);
+  if (failure !== undefined) throw failure;
+}
+
+/** Checks roots, and prints each. */
+export async function checkRoots(
+  opened: Pick<Store, "list" | "scan" | "verify">,
+  targets: AsyncIterable<Listed> | undefined,
+  { failures, meter }: { readonly failures: ItemFailures; readonly meter: Meter },
+  session: Session,
+): Promise<CompleteCounts> {
+  const { out } = session;
+  const sum = { roots: 0, bytes: 0, chunks: 0, verified: 0, closed: 0, removed: 0 };
+  const check = async (address: string, signal: AbortSignal): Promise<void> => {
     const update = meter.part();
-    const options = { complete: true, signal: stop, onProgress: update };
     let report: VerifyReport;
     try {
-      report = await opened.verify(address, options);
+      report = await opened.verify(address, { complete: true, signal, onProgress: update });
     } catch (error) {
-      if (targets !== undefined || !(await isRemoved(opened, address, error, stop))) throw error;
+      if (targets !== undefined || !(await isRemoved(opened, address, error, signal))) throw error;
       sum.removed += 1;
       await out.report({ ok: true, address, removed: true });
       return;
@@ -52,11 +84,15 @@ export async function verifyComplete(
     onDone: () => meter.itemDone(),
     stopIfRefused: true,
   };
+  const { signal } = session;
   const roots = targets ?? rootsIn(opened.scan({ signal }), () => (sum.closed += 1));
   await runAddresses(roots, check, options, session);
-  meter.finish();
-  await out.flush();
-  const { roots: checked, bytes, chunks, verified, closed, removed } = sum;
+  return sum;
+}
+
+/** The summary. @param failed how many roots failed */
+export function describeComplete(counts: CompleteCounts, failed: number): string {
+  const { roots, bytes, chunks, verified, closed, removed } = counts;
   const how =
     chunks === 0
       ? ""
@@ -64,20 +100,21 @@ export async function verifyComplete(
   const others = closed === 0 ? "" : `; ${count(closed, "root")} for other recipients not checked`;
   const gone = removed === 0 ? "" : `, ${removed} removed during the check`;
   const result =
-    checked === 0
-      ? failures.count > 0
+    roots === 0
+      ? failed > 0
         ? "no root was found complete"
         : "no root opened: nothing was checked"
-      : `checked ${count(checked, "root")}; the store reports all chunks, ${formatBytes(bytes)}${how}`;
-  const snapshots = hasSnapshots ? "; `idk check` checks snapshots" : "";
-  await out.note(`${result}; ${failures.count || "none"} failed${gone}${others}${snapshots}`);
-  failures.throwIfAny(sum.roots + failures.count);
-  if (checked === 0 && closed > 0) {
-    throw new Failure(
-      "no-match",
-      "none of your identities opens a root of this store: nothing was checked for completeness",
-    );
-  }
+      : `checked ${count(roots, "root")}; the store reports all chunks, ${formatBytes(bytes)}${how}`;
+  return `${result}; ${failed || "none"} failed${gone}${others}`;
+}
+
+/** The failure of a check of a store that has roots, none of which an identity opens. */
+export function nothingOpened({ roots, closed }: CompleteCounts): Failure | undefined {
+  if (roots > 0 || closed === 0) return undefined;
+  return new Failure(
+    "no-match",
+    "none of your identities opens a root of this store: nothing was checked for completeness",
+  );
 }
 
 /** The roots that open, and the blobs that cannot be read. */

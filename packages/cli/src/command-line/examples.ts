@@ -84,11 +84,13 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
     "idk verify --deep 5f2b8c1e9a04d7b36c11        all content below one address",
     "idk verify --complete                         no chunk is missing",
     "idk verify --server-checksums                 without downloading",
+    "idk verify --shard 3/16 --report 3.json       one of 16 machines",
   ],
   copy: [
     "idk copy --from s3://attic --to ./mirror",
     "idk copy --from ./blobs --to b2://attic --tree 5f2b8c1e9a04d7b36c11",
   ],
+  "merge-reports": ["idk merge-reports 1.json 2.json 3.json 4.json"],
   rm: [
     "idk rm 5f2b8c1e9a04d7b36c11 --tree            the root and its chunks",
     "idk rm --tree --from-file list                each of a list",

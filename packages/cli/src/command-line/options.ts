@@ -40,6 +40,21 @@ export function fromFileOption(verb: string): Option {
   );
 }
 
+/** @param verb what the command does with the blobs */
+export function shardOption(verb: string): Option {
+  return new Option(
+    "--shard <i/n>",
+    `${verb} only part I of N, by the first digits of the addresses; needs --report`,
+  );
+}
+
+export function reportOption(): Option {
+  return new Option(
+    "--report <file>",
+    "with --shard: record the progress and the result; the same command again continues",
+  );
+}
+
 /** An option that makes a list. */
 export function repeatable(flags: string, description: string): Option {
   return new Option(flags, description).argParser(

@@ -22,7 +22,7 @@ export const OVERVIEW = `Usage: idk COMMAND [OPTIONS]        encrypted backups, 
   gateway    check what it stored           keygen      create an identity
   recipient  print its public key           bench       measure performance
   recorder   read HTTP recordings           completion  for bash, zsh, fish
-  config     show the effective settings
+  config     show the effective settings   merge-reports  add up shards
 Global:   --store NAME|DIR|URL  --json  --quiet  --no-progress  --config FILE
 More:     idk COMMAND --help    idk help stores|environment|exit-codes|all|man
 Example:  idk init; idk backup Documents --name docs; idk restore docs -t copy

@@ -83,7 +83,7 @@ export const GROUPS: readonly (readonly [names: readonly string[], add: Add])[] 
   [["repo"], addRepositoryCommands],
   [["put", "get", "stat", "share", "rewrap"], addContentCommands],
   [["link"], addLinkCommand],
-  [["ls", "inspect", "verify", "copy", "rm"], addBlobCommands],
+  [["ls", "inspect", "verify", "copy", "merge-reports", "rm"], addBlobCommands],
   [["store"], addStoreCommands],
   [["serve"], addServeCommands],
   [["gateway"], addGatewayCommands],

@@ -1,6 +1,13 @@
 import { type Command as CommanderCommand, Option } from "commander";
 import type { ActionOf } from "./actions.ts";
-import { identityOption, recipientOption, recipientsFileOption, repeatable } from "./options.ts";
+import {
+  identityOption,
+  recipientOption,
+  recipientsFileOption,
+  repeatable,
+  reportOption,
+  shardOption,
+} from "./options.ts";
 
 const SNAPSHOT =
   "NAME, NAME~2, NAME@2026-11-20, the first 8 digits of its address, or latest (of all names)";
@@ -274,6 +281,8 @@ export function addSnapshotCommands(program: CommanderCommand, actionOf: ActionO
     )
     .addOption(identityOption())
     .addOption(rollbackOption())
+    .addOption(shardOption("prune"))
+    .addOption(reportOption())
     .action(actionOf(async () => (await import("../commands/snapshots/prune.ts")).prune));
 
   program
@@ -293,6 +302,8 @@ export function addSnapshotCommands(program: CommanderCommand, actionOf: ActionO
     .option("--no-server-checksums", "do not ask the server for checksums")
     .addOption(identityOption())
     .addOption(rollbackOption())
+    .addOption(shardOption("check"))
+    .addOption(reportOption())
     .action(actionOf(async () => (await import("../commands/snapshots/check.ts")).check));
 
   program

@@ -1,6 +1,12 @@
 import type { Command as CommanderCommand } from "commander";
 import type { ActionOf } from "./actions.ts";
-import { fromFileOption, identityOption, workersOption } from "./options.ts";
+import {
+  fromFileOption,
+  identityOption,
+  reportOption,
+  shardOption,
+  workersOption,
+} from "./options.ts";
 
 /** The commands that work on blobs, whatever they contain; only their options for trees need keys. */
 export function addBlobCommands(program: CommanderCommand, actionOf: ActionOf): void {
@@ -64,6 +70,8 @@ export function addBlobCommands(program: CommanderCommand, actionOf: ActionOf): 
     .option("--attested", "an alias of --server-checksums")
     .addOption(identityOption())
     .addOption(workersOption())
+    .addOption(shardOption("check"))
+    .addOption(reportOption())
     .action(actionOf(async () => (await import("../commands/verify.ts")).verify));
 
   program
@@ -85,7 +93,22 @@ export function addBlobCommands(program: CommanderCommand, actionOf: ActionOf): 
       "skip blobs that have the right size at the target, after reading 64 bytes of each",
     )
     .addOption(identityOption())
+    .addOption(shardOption("copy"))
+    .addOption(reportOption())
     .action(actionOf(async () => (await import("../commands/copy.ts")).copy));
+
+  program
+    .command("merge-reports")
+    .summary("add up the reports of all shards")
+    .description(
+      "Add up the reports of a command that ran with --shard, one of each shard, and exit as the command " +
+        "on the whole store would. It is an error if a shard is missing, incomplete or there twice, or if " +
+        "the reports are of different stores, commands or numbers of shards.",
+    )
+    .argument("<report...>", "the files that --report named")
+    .action(
+      actionOf(async () => (await import("../commands/merge-reports.ts")).mergeReportsCommand),
+    );
 
   program
     .command("rm")

@@ -1,14 +1,7 @@
-import {
-  type Address,
-  type Backend,
-  createStore,
-  replicate,
-  type ReplicateOptions,
-  type Store,
-} from "@idk/storage";
+import { type Address, type Backend, createStore, replicate, type Store } from "@idk/storage";
 import { resolveAddress } from "../blobs/address.ts";
 import { type AddressSource, readAddresses } from "../blobs/address-list.ts";
-import { type CopyTotals, createCopyTotals, describeCopy } from "../blobs/copy-totals.ts";
+import { createCopyTotals, describeCopy, reporting } from "../blobs/copy-totals.ts";
 import { type Command, command } from "../command.ts";
 import {
   addresses,
@@ -21,14 +14,16 @@ import {
 } from "../config/settings.ts";
 import { codeOf, EXIT_CODES, usage } from "../errors/failures.ts";
 import { createBlobFailures, type ItemFailures } from "../errors/item-failures.ts";
-import { createFolder } from "../folders.ts";
 import { loadIdentities } from "../keys/identities.ts";
 import { count } from "../output/text.ts";
 import type { Totals } from "../progress/meter.ts";
 import type { Session } from "../session.ts";
-import { repositoryLocation, type StoreLocation } from "@idk/storage/url";
+import { repositoryLocation } from "@idk/storage/url";
+import { copyShard } from "../shards/copy.ts";
+import { partOf, SHARDING } from "../shards/settings.ts";
 import { findRepository } from "../stores/find-repository.ts";
-import { type OpenBackend, openBackend } from "../stores/open-store.ts";
+import { openBackend } from "../stores/open-store.ts";
+import { openTarget } from "../stores/open-target.ts";
 
 export const copy: Command = command(
   {
@@ -40,12 +35,18 @@ export const copy: Command = command(
     trustSize: flag,
     identity: identitySources,
     passphrase,
+    ...SHARDING,
   },
   async (settings, session) => {
     const { tree, trustSize } = settings;
     const hasNames = settings.address.length > 0 || settings.fromFile !== undefined;
     if (tree && !hasNames) {
       throw usage("--tree needs addresses that `idk put` printed; omit it to copy all blobs");
+    }
+    const part = partOf(settings, hasNames);
+    if (part !== undefined) {
+      await copyShard(settings, part, session);
+      return;
     }
     const identities = tree ? await loadIdentities(settings, session) : [];
     const { out, signal } = session;
@@ -154,37 +155,6 @@ async function namedBlobs(
     else named.add(address);
   }
   return named;
-}
-
-type Replicate = (options: ReplicateOptions) => ReturnType<typeof replicate>;
-
-/** Counts copied blobs and prints failures as they occur. */
-function reporting(failures: ItemFailures, totals: CopyTotals, run: Replicate): Replicate {
-  return async (options) => {
-    let printed = Promise.resolve();
-    try {
-      const report = await run({
-        ...options,
-        onProgress: totals.update,
-        onFailure: ({ name, error }) => {
-          printed = printed.then(() => failures.add(name, error));
-          // Awaited below; until then a rejection must not count as unhandled.
-          printed.catch(() => undefined);
-        },
-      });
-      totals.update(report);
-      return report;
-    } finally {
-      totals.next();
-      await printed;
-    }
-  };
-}
-
-/** Makes the folder, as put does. */
-async function openTarget(location: StoreLocation, session: Session): Promise<OpenBackend> {
-  if (location.kind === "filesystem") await createFolder(location.folder);
-  return openBackend(location, session);
 }
 
 async function measured(

@@ -55,6 +55,7 @@ const WORDS: Readonly<Record<string, readonly Candidate[]>> = {
   since: listed(["1h", "24h", "7d"]),
   status: listed(["4xx", "5xx"]),
   format: listed(["har"]),
+  shard: listed(["1/4", "1/16", "1/256"]),
   shell: listed(Object.keys(SCRIPTS)),
 };
 
@@ -76,6 +77,7 @@ const FILES = new Set([
   "page",
   "path",
   "recipientsFile",
+  "report",
   "target",
   "tlsCert",
   "tlsKey",

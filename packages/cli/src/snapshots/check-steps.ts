@@ -3,6 +3,8 @@ import { type CheckProblem, isHarmless, type ProblemCounts } from "@idk/snapshot
 /** What `idk check` has found, as far as it decides what to do next. */
 export interface Findings {
   add(problem: CheckProblem): void;
+  /** How many problems there are of each kind that occurs. */
+  readonly counts: ReadonlyMap<Kind, number>;
   /** Whether the only problem is that the identities do not open something. */
   readonly isOnlyClosed: boolean;
   /** Problems by their kinds, such as `1 head and 2 files`; empty if there is none. */
@@ -12,7 +14,7 @@ export interface Findings {
 }
 
 /** `closed`: not for these identities, whatever it is. */
-type Kind = keyof ProblemCounts | "closed";
+export type Kind = keyof ProblemCounts | "closed";
 
 const KINDS: readonly (readonly [kind: Kind, one: string, several: string])[] = [
   ["fork", "fork of the settings", "forks of the settings"],
@@ -36,6 +38,16 @@ export function isClosed(problem: CheckProblem): boolean {
   return "error" in problem && problem.error.code === "no-match";
 }
 
+/** Numbers of problems in words; empty if there is none. */
+export function problemsText(counts: ReadonlyMap<Kind, number>): string {
+  const parts = KINDS.flatMap(([kind, one, several]) => {
+    const amount = counts.get(kind) ?? 0;
+    return amount === 0 ? [] : [`${amount} ${amount === 1 ? one : several}`];
+  });
+  const last = parts.pop() ?? "";
+  return parts.length === 0 ? last : `${parts.join(", ")} and ${last}`;
+}
+
 /**
  * Collects problems. What is harmless is not counted.
  *
@@ -46,6 +58,7 @@ export function findings({ isOwner }: { readonly isOwner: boolean }): Findings {
   let isDamageThere = false;
   const has = (...kinds: readonly Kind[]) => kinds.some((kind) => counts.has(kind));
   return {
+    counts,
     get isOnlyClosed() {
       return counts.size === 1 && has("closed");
     },
@@ -57,14 +70,7 @@ export function findings({ isOwner }: { readonly isOwner: boolean }): Findings {
       if (problem.kind === "pack" && problem.error.code !== "not-found" && !problem.isDeleted)
         isDamageThere = true;
     },
-    summary() {
-      const parts = KINDS.flatMap(([kind, one, several]) => {
-        const amount = counts.get(kind) ?? 0;
-        return amount === 0 ? [] : [`${amount} ${amount === 1 ? one : several}`];
-      });
-      const last = parts.pop() ?? "";
-      return parts.length === 0 ? last : `${parts.join(", ")} and ${last}`;
-    },
+    summary: () => problemsText(counts),
     steps() {
       return [
         ...(has("fork")

@@ -18,6 +18,7 @@ export interface Minio {
   url(bucket: string, rest?: string): string;
   s3Url(bucket: string, rest?: string): string;
   putObject(bucket: string, key: string, body: Uint8Array | string): Promise<void>;
+  deleteObject(bucket: string, key: string): Promise<void>;
   getObject(bucket: string, key: string): Promise<Uint8Array>;
   listKeys(bucket: string): Promise<string[]>;
   /** Subresources of buckets, such as `versioning`. */
@@ -122,6 +123,9 @@ function connect(server: URL): Minio {
       `s3://${bucket}${rest}${rest.includes("?") ? "&" : "?"}endpoint=${origin}&region=us-east-1`,
     async putObject(bucket, key, body) {
       await s3("PUT", `/${bucket}/${key}`, {}, body);
+    },
+    async deleteObject(bucket, key) {
+      await s3("DELETE", `/${bucket}/${key}`);
     },
     getObject: async (bucket, key) => (await s3("GET", `/${bucket}/${key}`)).bytes(),
     async listKeys(bucket) {

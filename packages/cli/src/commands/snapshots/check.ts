@@ -8,7 +8,7 @@ import {
 import { command, type Command } from "../../command.ts";
 import { choice, flag, optional, optionalValue } from "../../config/settings.ts";
 import { Failure, messageOf, usage } from "../../errors/failures.ts";
-import { count, printable, roundBytes } from "../../output/text.ts";
+import { count, printable } from "../../output/text.ts";
 import type { Session } from "../../session.ts";
 import { pathJson, pathText, timeText } from "../../snapshots/entries.ts";
 import {
@@ -17,9 +17,12 @@ import {
   READING,
 } from "../../snapshots/opening/open-repository.ts";
 import { findings, isClosed } from "../../snapshots/check-steps.ts";
+import { checkFailure, describeCheck } from "../../snapshots/check-summary.ts";
 import { refusedText } from "../../snapshots/head-options.ts";
 import { parseShare } from "../../snapshots/policy.ts";
 import { stageMeter } from "../../snapshots/stage-meter.ts";
+import { startCheckShard } from "../../shards/check.ts";
+import { partOf, SHARDING } from "../../shards/settings.ts";
 import { startReading } from "./open.ts";
 
 /** `--read-data` alone reads all. */
@@ -33,13 +36,22 @@ export const check: Command = command(
     deleteDamaged: flag,
     serverChecksums: choice,
     acceptRollback: flag,
+    ...SHARDING,
   },
   async (settings, session) => {
     const { out } = session;
-    const { readData: share = 0, deleteDamaged, serverChecksums } = settings;
+    const { readData: share = 0, deleteDamaged, serverChecksums = true } = settings;
+    const part = partOf(settings);
+    if (part !== undefined && deleteDamaged) {
+      throw usage("--delete-damaged needs all of the store: omit --shard");
+    }
     if (deleteDamaged && share === 0) {
       throw usage("--delete-damaged applies to the packs that --read-data reads");
     }
+    await using checking =
+      part &&
+      (await startCheckShard(part, settings.store, { readData: share, serverChecksums }, session));
+    if (checking?.isComplete) return checking.conclude();
     await using reading = await startReading(settings, session);
     using stages = stageMeter("check", session);
     const { repository, identities } = reading.opened;
@@ -52,13 +64,15 @@ export const check: Command = command(
       onRefused: undefined,
       readData: share,
       deleteDamaged,
-      checksums: serverChecksums ?? true,
+      checksums: serverChecksums,
+      ...checking?.options,
       onProgress: stages.onProgress,
       onProblem: (problem) => {
         found.add(problem);
         if (isClosed(problem)) closed += 1;
         // A reader that was added later cannot open any of the earlier ones, which may be many.
         if (closed > CLOSED_PRINTED_MAX && isClosed(problem) && !out.json) return;
+        checking?.add(problem, described(problem)[0]);
         printed = printed.then(() => print(problem, session));
         // Awaited below; until then a rejection must not count as unhandled.
         printed.catch(() => undefined);
@@ -68,24 +82,22 @@ export const check: Command = command(
     await printed;
     const { chains: _, problems, isSound, ...counted } = report;
     const steps = found.steps();
+    if (checking !== undefined) {
+      await checking.finish(report, found.counts);
+      if (!out.json) for (const step of steps) await out.fault(`idk: next: ${step}`);
+      return checking.conclude();
+    }
     await out.report({ ...counted, problems, ok: isSound, next: steps });
     await out.flush();
-    const { snapshots, forgotten, packs, metadataPacks, opened, openedBytes, attested } = counted;
-    if (!out.json) {
-      await out.note(
-        `checked ${count(snapshots, "snapshot")}` +
-          `${forgotten > 0 ? ` (${forgotten} forgotten)` : ""}, ${count(packs, "pack")}: ` +
-          `${metadataPacks} of folders, all read; ${packs - metadataPacks} of files, ${opened} read ` +
-          `(${roundBytes(openedBytes)}), ${attested} by server checksum`,
-      );
-    }
-    if (isSound) {
+    if (!out.json) await out.note(describeCheck(counted));
+    const failure = checkFailure(found.counts);
+    if (failure === undefined) {
       if (!out.json) await out.note("no problems found");
       return;
     }
     // With --quiet, too: they belong to the error.
     if (!out.json) for (const step of steps) await out.fault(`idk: next: ${step}`);
-    throw new Failure(found.isOnlyClosed ? "no-match" : "tree", `check found ${found.summary()}`);
+    throw failure;
   },
 );
 

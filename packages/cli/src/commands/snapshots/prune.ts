@@ -1,9 +1,9 @@
-import { prune as pruneBlobs } from "@idk/snapshots";
+import { type BlobShard, prune as pruneBlobs, type PruneReport } from "@idk/snapshots";
 import { StorageError } from "@idk/storage";
 import { DIGITS_TO_ACT } from "../../blobs/address.ts";
 import { command, type Command } from "../../command.ts";
 import { flag } from "../../config/settings.ts";
-import { Failure } from "../../errors/failures.ts";
+import { Failure, usage } from "../../errors/failures.ts";
 import { formatPeriod } from "../../config/times.ts";
 import { count, roundBytes } from "../../output/text.ts";
 import type { Session } from "../../session.ts";
@@ -15,14 +15,30 @@ import {
   READING,
 } from "../../snapshots/opening/open-repository.ts";
 import { stageMeter } from "../../snapshots/stage-meter.ts";
+import { pruneShard } from "../../shards/prune.ts";
+import { partOf, SHARDING } from "../../shards/settings.ts";
 import { startReading } from "./open.ts";
 
 /** Deletes what no snapshot needs. */
 export const prune: Command = command(
-  { ...READING, dryRun: flag, acceptLost: flag, acceptRollback: flag },
+  { ...READING, dryRun: flag, acceptLost: flag, acceptRollback: flag, ...SHARDING },
   async (settings, session) => {
-    await using reading = await startReading(settings, session);
-    await pruneRepository(reading.opened, settings, reading.reports, session);
+    const part = partOf(settings);
+    const run = async (shard?: BlobShard): Promise<PruneReport> => {
+      await using reading = await startReading(settings, session);
+      return pruneRepository(reading.opened, { ...settings, shard }, reading.reports, session);
+    };
+    if (part === undefined) {
+      await run();
+      return;
+    }
+    if (!settings.dryRun && !settings.acceptLost) {
+      throw usage(
+        "--shard needs --dry-run, or --accept-lost: snapshots that lost their markers may be in another " +
+          "shard, so first run all shards with --dry-run, which fails if there are any",
+      );
+    }
+    await pruneShard(part, settings, run, session);
   },
 );
 
@@ -58,13 +74,19 @@ function withCommand(
   return new StorageError(error.code, text, { cause: error });
 }
 
+export interface PruneChoices {
+  readonly dryRun: boolean;
+  readonly acceptLost: boolean;
+  readonly shard?: BlobShard | undefined;
+}
+
 /** The same after `idk forget --prune`. */
 export async function pruneRepository(
   { repository, identities }: Pick<OpenedRepository, "repository" | "identities">,
-  { dryRun, acceptLost }: { readonly dryRun: boolean; readonly acceptLost: boolean },
+  { dryRun, acceptLost, shard }: PruneChoices,
   reports: HeadReports,
   session: Session,
-): Promise<void> {
+): Promise<PruneReport> {
   const { out } = session;
   using stages = stageMeter("prune", session);
   const refused = new Set<string>();
@@ -77,6 +99,7 @@ export async function pruneRepository(
     },
     dryRun,
     acceptLostHeads: acceptLost,
+    shard,
     onProgress: stages.onProgress,
   }).catch((error: unknown) => {
     throw withCommand(error, refused, closed, ownsRepository(repository, identities));
@@ -89,6 +112,8 @@ export async function pruneRepository(
     ({ at, blobs, bytes }) =>
       `later    ${roundBytes(bytes)} in ${count(blobs, "blob")} from ${new Date(at).toISOString().slice(0, 10)} on`,
   );
+  // That of a shard is printed from its report.
+  if (shard !== undefined) return report;
   await out.result(
     [
       `${verb.padEnd(8)} ${roundBytes(deleted.bytes)} in ${count(deleted.blobs, "blob")}, and ${count(deleted.markers, "marker")}`,
@@ -98,7 +123,7 @@ export async function pruneRepository(
     { command: "prune", ...report, dryRun },
   );
   await out.flush();
-  if (out.json) return;
+  if (out.json) return report;
   if (days.length > 0) {
     await out.note(
       `idk: data younger than the grace period, ${formatPeriod(graceSeconds)}, stays, because a backup may be using it`,
@@ -109,4 +134,5 @@ export async function pruneRepository(
       `idk: warning: ${count(missing, "pack")} that snapshots need ${missing === 1 ? "is" : "are"} missing: run \`idk check\``,
     );
   }
+  return report;
 }

@@ -1,0 +1,45 @@
+import { type Command, command } from "../command.ts";
+import { paths } from "../config/settings.ts";
+import { printableMessage } from "../output/text.ts";
+import type { Session } from "../session.ts";
+import { mergeReports, readReports } from "../shards/merge.ts";
+import { failuresOf } from "../shards/report.ts";
+import { summaryOf } from "../shards/summary.ts";
+
+/** Adds up the reports of all shards, and ends as the command on the whole store would. */
+export const mergeReportsCommand: Command = command(
+  { report: paths },
+  async (settings, session) => {
+    const merged = mergeReports(await readReports(settings.report));
+    await print(merged, session);
+  },
+);
+
+async function print(merged: ReturnType<typeof mergeReports>, { out }: Session): Promise<void> {
+  const { command: name, stores, shard, options, counts, shared, failures } = merged;
+  const failed = failuresOf(merged).count;
+  for (const { item, code, message } of failures) {
+    const line = item === undefined ? message : `${item} ${code}: ${message}`;
+    await out.result(printableMessage(line), {
+      ok: false,
+      address: item,
+      error: { code, message },
+    });
+  }
+  const { lines, failure } = summaryOf(merged, true);
+  const more = failed - failures.length;
+  await out.result(lines.map(printableMessage).join("\n"), {
+    command: name,
+    stores,
+    shards: shard.count,
+    options,
+    ...shared,
+    ...counts,
+    failed,
+  });
+  await out.flush();
+  if (more > 0 && !out.json) {
+    await out.note(`idk: note: ${more} more failures are counted, and not listed`);
+  }
+  if (failure !== undefined) throw failure;
+}

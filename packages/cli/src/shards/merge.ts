@@ -1,0 +1,79 @@
+import { usage } from "../errors/failures.ts";
+import { addReport, readReport, type Report } from "./report.ts";
+import { shardText } from "./shard.ts";
+
+/** A report, and the file it was read from. */
+export interface ReadReport {
+  readonly path: string;
+  readonly report: Report;
+}
+
+/** @throws Failure `usage` if a file is missing or no report */
+export async function readReports(files: readonly string[]): Promise<ReadReport[]> {
+  const read: ReadReport[] = [];
+  for (const path of files) {
+    const report = await readReport(path);
+    if (report === undefined) throw usage(`cannot read the report ${path}: no such file`);
+    read.push({ path, report });
+  }
+  return read;
+}
+
+/**
+ * Adds up the reports of all shards of one command on one store, in any order.
+ *
+ * @returns the report of shard 1/1
+ * @throws Failure `usage` if they do not belong together, or are not all
+ */
+export function mergeReports(reports: readonly ReadReport[]): Report {
+  const [first] = reports;
+  if (first === undefined) throw usage("name the reports of all shards");
+  const { count } = first.report.shard;
+  const found = new Map<number, ReadReport>();
+  for (const one of reports) {
+    requireAlike(first, one);
+    const { path, report } = one;
+    const twin = found.get(report.shard.index);
+    if (twin !== undefined) {
+      throw usage(
+        `${twin.path} and ${path} are both the report of shard ${shardText(report.shard)}`,
+      );
+    }
+    if (report.position !== undefined) {
+      throw usage(
+        `shard ${shardText(report.shard)} in ${path} is not complete: run its command again to continue`,
+      );
+    }
+    found.set(report.shard.index, one);
+  }
+  const missing = Array.from({ length: count }, (_, at) => at + 1).filter((at) => !found.has(at));
+  if (missing.length > 0) throw usage(`no report of ${missingText(missing, count)}`);
+  const [start, ...others] = Array.from(found.entries())
+    .toSorted(([a], [b]) => a - b)
+    .map(([, { report }]) => report);
+  return { ...others.reduce(addReport, start!), shard: { index: 1, count } };
+}
+
+function requireAlike(first: ReadReport, other: ReadReport): void {
+  const differ = (what: string, a: string, b: string): Error =>
+    usage(`${first.path} is ${what} ${a}, and ${other.path} ${b}: merge reports of one run`);
+  const [a, b] = [first.report, other.report];
+  if (a.command !== b.command) throw differ("of the command", a.command, b.command);
+  const [theirs, ours] = [a.stores.join(" to "), b.stores.join(" to ")];
+  if (theirs !== ours) throw differ("of the store", theirs, ours);
+  if (a.shard.count !== b.shard.count) {
+    throw differ("one of", `${a.shard.count} shards`, `one of ${b.shard.count}`);
+  }
+  if (JSON.stringify(a.options) !== JSON.stringify(b.options)) {
+    throw usage(`${first.path} and ${other.path} are of runs with different options`);
+  }
+}
+
+const NAMED = 16;
+
+/** Such as `shards 2 and 4 of 4`. */
+function missingText(missing: readonly number[], count: number): string {
+  const named = missing.slice(0, NAMED).join(", ");
+  const more = missing.length > NAMED ? `, and ${missing.length - NAMED} more,` : "";
+  return `${missing.length === 1 ? "shard" : "shards"} ${named}${more} of ${count}`;
+}

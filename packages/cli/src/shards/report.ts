@@ -1,0 +1,245 @@
+import { randomUUID } from "node:crypto";
+import { open, readFile, rename, rm } from "node:fs/promises";
+import {
+  array,
+  custom,
+  type GenericSchema,
+  integer,
+  literal,
+  maxLength,
+  maxValue,
+  minValue,
+  number,
+  object,
+  optional,
+  picklist,
+  pipe,
+  record,
+  regex,
+  safeParse,
+  string,
+  union,
+  boolean,
+} from "valibot";
+import {
+  type FailureCode,
+  isFailureCode,
+  reasonOf,
+  systemCodeOf,
+  usage,
+} from "../errors/failures.ts";
+import { type Shard, SHARDS_MAX } from "./shard.ts";
+
+/** The commands that work on shards. */
+export const SHARDED = ["verify", "copy", "check", "prune"] as const;
+
+export type ShardedCommand = (typeof SHARDED)[number];
+
+/** A blob or head that failed, or a problem of it. */
+export interface ReportedFailure {
+  /** The address of a blob; undefined if the message has it. */
+  readonly item?: string | undefined;
+  readonly code: FailureCode;
+  readonly message: string;
+}
+
+/** What a shard has done so far or in all: the file of `--report`, which `idk merge-reports` reads. */
+export interface Report {
+  readonly format: typeof FORMAT;
+  readonly command: ShardedCommand;
+  /** Options of the command that change its result. */
+  readonly options: Readonly<Record<string, string | boolean>>;
+  /** Without credentials; of a copy the source and the target. */
+  readonly stores: readonly string[];
+  readonly shard: Shard;
+  /** How far it is; undefined at the end. */
+  readonly position?: Position | undefined;
+  /** What the shards add up. */
+  readonly counts: Counts;
+  /** What each shard has seen in whole, such as the number of snapshots. */
+  readonly shared: Counts;
+  /** Of all failures, by their codes. */
+  readonly failed: Readonly<Partial<Record<FailureCode, number>>>;
+  /** The first failures. */
+  readonly failures: readonly ReportedFailure[];
+}
+
+export type Counts = Readonly<Record<string, number>>;
+
+/** Where a run continues. */
+export interface Position {
+  /** The index of the backend, if the command works on several: the store, and its snapshots. */
+  readonly place: number;
+  /** The last address up to which all are done; empty at the beginning. */
+  readonly after: string;
+  /** For a check: the addresses of packs that were found sound, 32 bytes each, in base64. */
+  readonly sound?: string | undefined;
+}
+
+/** The version of the schema is a part of it. */
+const FORMAT = "idk-shard-report-1";
+
+/** What the names of a check's counts of problems begin with. */
+export const FOUND = "found ";
+
+/** Failures that a report names; the others are counted. */
+const FAILURES_MAX = 1000;
+
+/** Beyond it, a file is no report. */
+const LENGTH_MAX = 2 ** 28;
+const TEXT_MAX = 4096;
+
+const amount = pipe(number(), integer(), minValue(0));
+const counts = record(pipe(string(), maxLength(64)), amount);
+const text = pipe(string(), maxLength(TEXT_MAX));
+const code = custom<FailureCode>(isFailureCode, "is no error code");
+const shardNumber = pipe(number(), integer(), minValue(1), maxValue(SHARDS_MAX));
+
+const SCHEMA: GenericSchema<unknown, Report> = object({
+  format: literal(FORMAT),
+  command: picklist(SHARDED),
+  options: record(pipe(string(), maxLength(64)), union([text, boolean()])),
+  stores: array(text),
+  shard: object({ index: shardNumber, count: shardNumber }),
+  position: optional(
+    object({
+      place: amount,
+      after: pipe(string(), regex(/^(?:[0-9a-f]{64})?$/u)),
+      sound: optional(pipe(string(), regex(/^[A-Za-z0-9+/]*={0,2}$/u))),
+    }),
+  ),
+  counts,
+  shared: counts,
+  failed: record(code, amount) as GenericSchema<unknown, Report["failed"]>,
+  failures: pipe(
+    array(object({ item: optional(text), code, message: text })),
+    maxLength(FAILURES_MAX),
+  ),
+});
+
+/** What a run is about, which the report of an earlier run has to agree with. */
+export type Subject = Pick<Report, "command" | "options" | "stores" | "shard">;
+
+export function newReport(subject: Subject): Report {
+  return {
+    format: FORMAT,
+    ...subject,
+    position: { place: 0, after: "" },
+    counts: {},
+    shared: {},
+    failed: {},
+    failures: [],
+  };
+}
+
+/** @throws Failure `usage` if it cannot be read or is no report; undefined if there is no file */
+export async function readReport(path: string): Promise<Report | undefined> {
+  let json: string;
+  try {
+    const handle = await open(path, "r");
+    try {
+      if ((await handle.stat()).size > LENGTH_MAX) throw usage(`${path} is too long for a report`);
+      json = await readFile(handle, "utf8");
+    } finally {
+      await handle.close();
+    }
+  } catch (error) {
+    if (systemCodeOf(error) === "ENOENT") return undefined;
+    if (systemCodeOf(error) === "usage") throw error;
+    throw usage(`cannot read the report ${path}: ${reasonOf(error)}`, error);
+  }
+  const { success, output } = safeParse(SCHEMA, parsed(json));
+  if (success && output.shard.index <= output.shard.count) return output;
+  throw usage(
+    `${path} is not a report of this version of idk: name another file, or delete it to begin again`,
+  );
+}
+
+function parsed(json: string): unknown {
+  try {
+    return JSON.parse(json) as unknown;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Replaces the file as a whole, so that a crash leaves the old or the new one. */
+export async function writeReport(path: string, report: Report): Promise<void> {
+  const temporary = `${path}.${randomUUID()}.tmp`;
+  try {
+    try {
+      const handle = await open(temporary, "wx", 0o600);
+      try {
+        await handle.writeFile(`${JSON.stringify(report)}\n`);
+        await handle.sync();
+      } finally {
+        await handle.close();
+      }
+      await rename(temporary, path);
+    } catch (error) {
+      await rm(temporary, { force: true });
+      throw error;
+    }
+  } catch (error) {
+    throw usage(`cannot write the report ${path}: ${reasonOf(error)}`, error);
+  }
+}
+
+/** Adds what was done to a report. */
+export function addTo(
+  report: Report,
+  counts: Counts,
+  failures: readonly ReportedFailure[],
+): Report {
+  const failed: Partial<Record<FailureCode, number>> = {};
+  for (const { code } of failures) failed[code] = (failed[code] ?? 0) + 1;
+  return {
+    ...report,
+    counts: sumOf(report.counts, counts),
+    failed: sumOf(report.failed, failed),
+    failures: [...report.failures, ...failures.map(shortened)].slice(0, FAILURES_MAX),
+  };
+}
+
+/** Adds the report of another shard. */
+export function addReport(sum: Report, { counts, shared, failed, failures }: Report): Report {
+  return {
+    ...sum,
+    counts: sumOf(sum.counts, counts),
+    shared: largestOf(sum.shared, shared),
+    failed: sumOf(sum.failed, failed),
+    failures: [...sum.failures, ...failures].slice(0, FAILURES_MAX),
+  };
+}
+
+/** The store may have grown from one shard to the next. */
+function largestOf(a: Counts, b: Counts): Counts {
+  const largest: Record<string, number> = { ...a };
+  for (const [key, value] of Object.entries(b)) largest[key] = Math.max(largest[key] ?? 0, value);
+  return largest;
+}
+
+function sumOf<K extends string>(
+  a: Readonly<Partial<Record<K, number>>>,
+  b: Readonly<Partial<Record<K, number>>>,
+): Record<K, number> {
+  const sum = { ...a } as Record<K, number>;
+  for (const [key, value] of Object.entries(b) as [K, number][]) sum[key] = (sum[key] ?? 0) + value;
+  return sum;
+}
+
+function shortened({ item, code: of, message }: ReportedFailure): ReportedFailure {
+  return { item: item?.slice(0, TEXT_MAX), code: of, message: message.slice(0, TEXT_MAX) };
+}
+
+/** How many failures a report counts, and their codes. */
+export function failuresOf({ failed }: Report): {
+  readonly count: number;
+  readonly codes: readonly FailureCode[];
+} {
+  const found = Object.entries(failed) as [FailureCode, number][];
+  return {
+    count: found.reduce((sum, [, number]) => sum + number, 0),
+    codes: found.flatMap(([of, number]) => (number > 0 ? [of] : [])),
+  };
+}

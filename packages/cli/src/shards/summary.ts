@@ -1,0 +1,127 @@
+import { type CopyCounts, describeCopy } from "../blobs/copy-totals.ts";
+import { type CompleteCounts, describeComplete, nothingOpened } from "../blobs/verify-complete.ts";
+import { type Depth, describeVerify, type VerifyCounts } from "../blobs/verify-tally.ts";
+import { Failure, worstOf } from "../errors/failures.ts";
+import { count, roundBytes } from "../output/text.ts";
+import type { Session } from "../session.ts";
+import type { Kind } from "../snapshots/check-steps.ts";
+import { checkFailure, describeCheck } from "../snapshots/check-summary.ts";
+import { type Counts, failuresOf, FOUND, type Report } from "./report.ts";
+import { shardText } from "./shard.ts";
+
+/** What a report comes to, as the command on the whole store tells it. */
+interface Summary {
+  /** A line, and perhaps notes. */
+  readonly lines: readonly string[];
+  /** Why the command fails. */
+  readonly failure: Failure | undefined;
+}
+
+/** Missing counts are 0: a shard may have nothing. */
+function countsIn<K extends string>(counts: Counts, names: readonly K[]): Record<K, number> {
+  return Object.fromEntries(names.map((name) => [name, counts[name] ?? 0])) as Record<K, number>;
+}
+
+const VERIFY: readonly (keyof VerifyCounts)[] = [
+  "blobs",
+  "bytes",
+  "deep",
+  "unopened",
+  "roots",
+  "attested",
+  "removed",
+];
+const COMPLETE: readonly (keyof CompleteCounts)[] = [
+  "roots",
+  "bytes",
+  "chunks",
+  "verified",
+  "closed",
+  "removed",
+];
+const COPY: readonly (keyof CopyCounts)[] = [
+  "copied",
+  "copiedBytes",
+  "skipped",
+  "withheld",
+  "removed",
+];
+
+const CHECK = ["packs", "metadataPacks", "opened", "openedBytes", "attested"] as const;
+const CHECK_SHARED = ["snapshots", "forgotten"] as const;
+const PRUNE = ["deletedBlobs", "deletedBytes", "keptBlobs", "keptBytes", "missing"] as const;
+
+type PruneCounts = Readonly<Record<(typeof PRUNE)[number], number>>;
+
+function describePrune(counts: PruneCounts, isDryRun: boolean): string {
+  const { deletedBlobs, deletedBytes, keptBlobs, keptBytes, missing } = counts;
+  const lacking = missing === 0 ? "" : `; ${count(missing, "pack")} missing: run \`idk check\``;
+  return (
+    `${isDryRun ? "would delete" : "deleted"} ${roundBytes(deletedBytes)} in ${count(deletedBlobs, "blob")}, ` +
+    `kept ${roundBytes(keptBytes)} in ${count(keptBlobs, "blob")}${lacking}`
+  );
+}
+
+/**
+ * The summary of a report.
+ *
+ * @param isWhole whether it is that of all shards: what a single one does not have may be in another
+ */
+export function summaryOf(report: Report, isWhole: boolean): Summary {
+  const { command, counts, options } = report;
+  const failed = failuresOf(report).count;
+  if (command === "copy") {
+    const copy = countsIn(counts, COPY);
+    return {
+      lines: [`${describeCopy(copy)}; ${failed || "none"} failed`],
+      failure: itemFailure(report, copy.copied + copy.skipped + copy.withheld),
+    };
+  }
+  if (command === "check") {
+    const check = { ...countsIn(counts, CHECK), ...countsIn(report.shared, CHECK_SHARED) };
+    const found = Object.entries(counts)
+      .filter(([name, number]) => name.startsWith(FOUND) && number > 0)
+      .map(([name, number]) => [name.slice(FOUND.length) as Kind, number] as const);
+    const problems = new Map(found);
+    const none = problems.size === 0 ? ["no problems found"] : [];
+    return { lines: [describeCheck(check), ...none], failure: checkFailure(problems) };
+  }
+  if (command === "prune") {
+    const pruned = countsIn(counts, PRUNE);
+    return { lines: [describePrune(pruned, options["dryRun"] === true)], failure: undefined };
+  }
+  if (options["depth"] === "complete") {
+    const complete = countsIn(counts, COMPLETE);
+    const closed = isWhole ? nothingOpened(complete) : undefined;
+    return {
+      lines: [describeComplete(complete, failed)],
+      failure: itemFailure(report, complete.roots) ?? closed,
+    };
+  }
+  const verify = countsIn(counts, VERIFY);
+  const depth = options["depth"] as Depth;
+  return {
+    lines: describeVerify(depth, verify, failed, counts["snapshotBlobs"]),
+    failure: itemFailure(report, verify.blobs),
+  };
+}
+
+/** @param others how many blobs did not fail */
+function itemFailure(report: Report, others: number): Failure | undefined {
+  const { count: failed, codes } = failuresOf(report);
+  if (failed === 0) return undefined;
+  return new Failure(worstOf(codes), `${failed} of ${count(others + failed, "blob")} failed`);
+}
+
+/** Prints the summary of a shard that is done. @throws Failure that of the command */
+export async function conclude(report: Report, { out }: Session): Promise<void> {
+  const { command, shard, counts, shared } = report;
+  const { lines, failure } = summaryOf(report, false);
+  const failed = failuresOf(report).count;
+  await out.report({ command, shard: shardText(shard), ...shared, ...counts, failed });
+  await out.flush();
+  const [line = "", ...notes] = lines;
+  await out.note(`shard ${shardText(shard)}: ${line}`);
+  if (!out.json) for (const note of notes) await out.note(note);
+  if (failure !== undefined) throw failure;
+}

@@ -1,0 +1,74 @@
+import {
+  type Backend,
+  createStore,
+  type ListedBlob,
+  type Store,
+  type StoreOptions,
+} from "@idk/storage";
+import type { StoreLocation } from "@idk/storage/url";
+import type { Listed } from "../blobs/address-list.ts";
+import { verifyBlobs } from "../blobs/verify-blobs.ts";
+import { checkRoots } from "../blobs/verify-complete.ts";
+import { createTally, type Depth } from "../blobs/verify-tally.ts";
+import type { Session } from "../session.ts";
+import { findRepository } from "../stores/find-repository.ts";
+import { openBackend } from "../stores/open-store.ts";
+import { listingOnly } from "./batches.ts";
+import { runShard } from "./run-shard.ts";
+import type { Part } from "./settings.ts";
+import { storeText } from "./store-text.ts";
+
+/** Checks the blobs of a shard, those of snapshots too, or that the roots in it are complete. */
+export async function verifyShard(
+  location: StoreLocation,
+  { shard, report: path }: Part,
+  depth: Depth | "complete",
+  options: Omit<StoreOptions, "backend">,
+  session: Session,
+): Promise<void> {
+  const backend = await openBackend(location, session);
+  let listed: readonly ListedBlob[] = [];
+  const storeOver = (place: Backend): Store =>
+    createStore({ ...options, backend: listingOnly(place, () => listed) });
+  // Closes the backend, too.
+  await using opened = storeOver(backend);
+  await using repository =
+    depth === "complete" ? undefined : await findRepository(location, session);
+  const places = repository === undefined ? [backend] : [backend, repository];
+  const stores = repository === undefined ? [opened] : [opened, storeOver(repository)];
+  using meter = session.progress.start({
+    command: "verify",
+    noun: depth === "complete" ? "root" : "blob",
+  });
+  const subject = {
+    command: "verify",
+    options: { depth },
+    stores: [await storeText(location)],
+    shard,
+  } as const;
+  await runShard(
+    { path, subject },
+    places,
+    async (place, batch, failures) => {
+      listed = batch;
+      const from = stores[place]!;
+      if (depth === "complete") {
+        return { ...(await checkRoots(from, undefined, { failures, meter }, session)) };
+      }
+      const tally = createTally();
+      const run = { depth, named: false, stopIfRefused: true, failures, tally, meter };
+      await verifyBlobs(from, batch.map(targetOf), run, session);
+      const { counts } = tally;
+      const isOfSnapshots = place > 0;
+      return {
+        ...counts,
+        ...(isOfSnapshots && { snapshotBlobs: counts.blobs + failures.count }),
+      };
+    },
+    session,
+  );
+}
+
+function targetOf({ name }: ListedBlob): Listed {
+  return { given: name, address: name as Listed["address"] & string };
+}

@@ -1,0 +1,157 @@
+import { describe, expect, setDefaultTimeout, test } from "bun:test";
+import { readFileSync, writeFileSync } from "node:fs";
+import type { Report } from "../../src/shards/report.ts";
+import { createWorkspace, expectFailure, noise, PASSPHRASE } from "../support/cli.ts";
+import { newUser } from "../support/new-user.ts";
+
+setDefaultTimeout(60_000);
+
+const { idk, ok, put, path } = await createWorkspace();
+for (let at = 0; at < 12; at++) await put(noise(100, at));
+const all = (await ok(["ls"])).stdout.trim().split("\n").toSorted();
+
+const read = (name: string): Report => JSON.parse(readFileSync(path(name), "utf8")) as Report;
+const verify = (shard: string, report: string, ...more: string[]) =>
+  idk(["verify", "--shard", shard, "--report", report, ...more]);
+
+describe("a shard", () => {
+  test("is checked, recorded, and added up, with and without --json", async () => {
+    for (const index of [1, 2, 3]) {
+      const { code, stderr, stdout } = await verify(`${index}/3`, `${index}.json`);
+      expect([code, stdout]).toEqual([0, ""]);
+      expect(stderr).toStartWith(`shard ${index}/3: checked `);
+    }
+    const { position: _, ...one } = read("1.json");
+    expect(one).toMatchObject({ command: "verify", shard: { index: 1, count: 3 }, failures: [] });
+    const whole = await ok(["verify"]);
+    const merged = await ok(["merge-reports", "3.json", "1.json", "2.json"]);
+    expect([merged.stdout, merged.stderr]).toEqual([whole.stderr, ""]);
+    const json = await ok(["merge-reports", "3.json", "1.json", "2.json", "--json"]);
+    expect(JSON.parse(json.stdout)).toMatchObject({
+      command: "verify",
+      shards: 3,
+      blobs: all.length,
+      failed: 0,
+    });
+  });
+
+  test("continues after the last address that was done", async () => {
+    await verify("1/1", "resumed.json");
+    const report = read("resumed.json");
+    const position = { place: 0, after: all[8]! };
+    const counts = { ...report.counts, blobs: 9 };
+    writeFileSync(path("resumed.json"), JSON.stringify({ ...report, position, counts }));
+    const { stdout, stderr } = await verify("1/1", "resumed.json", "--json");
+    const lines = stdout.trim().split("\n");
+    expect(stderr).toStartWith("shard 1/1: checked ");
+    const checked = lines
+      .slice(0, -1)
+      .map((line) => (JSON.parse(line) as { address: string }).address);
+    // In the order of completion.
+    expect(checked.toSorted()).toEqual(all.slice(9));
+    expect(JSON.parse(lines.at(-1)!)).toMatchObject({ blobs: all.length, failed: 0 });
+  });
+
+  test("that is complete is not worked on again", async () => {
+    await verify("1/2", "complete.json");
+    const before = readFileSync(path("complete.json"));
+    const again = await verify("1/2", "complete.json");
+    expect(again.stderr).toMatch(
+      /^idk: shard 1\/2 is complete: delete complete\.json to work on it again\nshard 1\/2: checked /u,
+    );
+    expect(again.code).toBe(0);
+    expect(readFileSync(path("complete.json"))).toEqual(before);
+  });
+});
+
+describe("errors", () => {
+  test.each<[readonly string[], string]>([
+    [["verify", "--shard", "0/4", "--report", "x.json"], "--shard must be I/N"],
+    [["verify", "--shard", "5/4", "--report", "x.json"], "--shard must be I/N"],
+    [["copy", "--from", "a", "--to", "b", "--shard", "1/2"], "--shard needs --report FILE"],
+    [["verify", "--report", "x.json"], "--report needs --shard I/N"],
+    [["verify", all[0]!, "--shard", "1/2", "--report", "x.json"], "omit the addresses"],
+    [
+      ["prune", "--shard", "1/2", "--report", "x.json"],
+      "--shard needs --dry-run, or --accept-lost",
+    ],
+    [
+      ["check", "--read-data", "--delete-damaged", "--shard", "1/2", "--report", "x.json"],
+      "--delete-damaged needs all of the store",
+    ],
+    [
+      ["verify", "--shard", "1/2", "--report", "nowhere/x.json"],
+      "cannot write the report nowhere/x.json: no such file or folder",
+    ],
+    [["merge-reports"], "missing required argument"],
+    [["merge-reports", "none.json"], "cannot read the report none.json: no such file"],
+    [["merge-reports", "me.key"], "me.key is not a report of this version of idk"],
+  ])("%p", async (args, message) => {
+    expectFailure(await idk(args), 2, message);
+  });
+
+  test("the report of something else is not continued, and stays as it is", async () => {
+    await verify("1/4", "kept.json");
+    const before = readFileSync(path("kept.json"));
+    await ok(["put", "-", "--store", "other"], { stdin: "other" });
+    const copy = [
+      "copy",
+      "--from",
+      "blobs",
+      "--to",
+      "b",
+      "--shard",
+      "1/4",
+      "--report",
+      "kept.json",
+    ];
+    for (const [result, message] of [
+      [await verify("1/8", "kept.json"), "kept.json is the report of the shard 1/4, not 1/8"],
+      [await verify("2/4", "kept.json"), "kept.json is the report of the shard 1/4, not 2/4"],
+      [await verify("1/4", "kept.json", "--deep"), "is the report of a run with other options"],
+      [
+        await verify("1/4", "kept.json", "--store", "other"),
+        `kept.json is the report of the store folder ${path("blobs")}, not folder ${path("other")}`,
+      ],
+      [await idk(copy), "kept.json is the report of the command verify, not copy"],
+    ] as const) {
+      expectFailure(result, 2, message);
+      expect(readFileSync(path("kept.json"))).toEqual(before);
+    }
+  });
+
+  test("no report has a secret", () => {
+    for (const name of ["1.json", "kept.json"]) {
+      expect(readFileSync(path(name), "utf8")).not.toMatch(/SECRET|password/iu);
+      expect(readFileSync(path(name), "utf8")).not.toContain(PASSPHRASE);
+    }
+  });
+});
+
+describe("snapshots", () => {
+  test("are pruned by shards as by a whole prune", async () => {
+    const user = await newUser();
+    await user.ok(["backup", "docs", "--name", "docs"]);
+    const part = (index: number, ...more: string[]): string[] => [
+      "prune",
+      ...more,
+      "--shard",
+      `${index}/2`,
+      "--report",
+      `${index}.json`,
+    ];
+    const kept = JSON.parse((await user.ok(["prune", "--dry-run", "--json"])).stdout) as {
+      kept: { blobs: number; bytes: number };
+    };
+    for (const index of [1, 2]) await user.ok(part(index, "--dry-run"));
+    const merged = await user.ok(["merge-reports", "1.json", "2.json", "--json"]);
+    expect(JSON.parse(merged.stdout)).toMatchObject({
+      command: "prune",
+      deletedBlobs: 0,
+      keptBlobs: kept.kept.blobs,
+      keptBytes: kept.kept.bytes,
+      missing: 0,
+    });
+    expectFailure(await user.idk(part(1, "--accept-lost")), 2, "a run with other options");
+  });
+});
