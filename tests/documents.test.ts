@@ -44,6 +44,7 @@ const RUN: Readonly<Record<string, readonly string[]>> = {
   ],
   "docs/install.md": ["sh verify"],
   "docs/library.md": ["cts", "cts require", "ts"],
+  "docs/many-machines.md": ["sh", "sh slurm", "yaml"],
   "docs/recipes.md": ["sh", "sh python", "ts browser", "ts server"],
   "docs/releasing.md": ["sh key"],
   "packages/bench/README.md": ["ts"],
@@ -271,6 +272,54 @@ describe("sessions in documents", () => {
     expect(lines).toContain("minutes");
     const address = /^[0-9a-f]{64}$/u;
     expect(lines.filter((line) => address.test(line)).length).toBeGreaterThanOrEqual(4);
+  });
+
+  describe("docs/many-machines.md", () => {
+    const parts = async (more: string): Promise<string> => {
+      const session = await readSession("docs/many-machines.md", "sh");
+      return inNewFolder(async (folder) => {
+        const script = await readSession("docs/many-machines.md", "sh slurm");
+        await writeFile(join(folder, "job.sh"), script);
+        const result = await runSession(folder, `${session}\nexport IDK_STORE=safe\n${more}`);
+        expect(result).toMatchObject({ exitCode: 0 });
+        return result.stdout;
+      });
+    };
+    const CHECKED = /^checked \d+ blobs, .*; none failed$/gmu;
+
+    test("runs four parts and adds them up", async () => {
+      expect((await parts("")).match(CHECKED)).toHaveLength(1);
+    });
+
+    test("has a Job whose command works on each part once", async () => {
+      const [yaml = ""] = await readBlocks("docs/many-machines.md", "yaml");
+      const { spec } = Bun.YAML.parse(yaml) as {
+        spec: {
+          completions: number;
+          completionMode: string;
+          template: { spec: { containers: { command: string[]; args: string[] }[] } };
+        };
+      };
+      expect([spec.completionMode, spec.completions]).toEqual(["Indexed", 16]);
+      const [{ command, args } = { command: [], args: [] }] = spec.template.spec.containers;
+      expect(command).toEqual(["sh", "-c"]);
+      const job = args[0]!.replace("/reports/", "job/");
+      const stdout = await parts(
+        `mkdir job\ncat > job.sh <<'END'\n${job}\nEND\n` +
+          "for at in $(seq 0 15); do JOB_COMPLETION_INDEX=$at sh job.sh; done\n" +
+          "idk merge-reports job/*.json\n",
+      );
+      expect(stdout.match(CHECKED)).toHaveLength(2);
+    });
+
+    test.each([[0], [1]])("has a script for SLURM arrays that begin at %p", async (start) => {
+      const stdout = await parts(
+        `rm reports/*\nexport SLURM_ARRAY_TASK_MIN=${start} SLURM_ARRAY_TASK_COUNT=3\n` +
+          `for at in $(seq ${start} ${start + 2}); do SLURM_ARRAY_TASK_ID=$at sh job.sh; done\n` +
+          "idk merge-reports reports/*.json\n",
+      );
+      expect(stdout.match(CHECKED)).toHaveLength(2);
+    });
   });
 
   /** Rotates a key and recovers what it opens; `more` continues the session. */
