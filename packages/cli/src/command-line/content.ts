@@ -78,6 +78,7 @@ export function addContentCommands(program: CommanderCommand, actionOf: ActionOf
     .addOption(workersOption())
     .option("--resume", `with -o: continue an interrupted get (default: ${OVER})`)
     .option("--no-resume", "start from the beginning, and keep nothing if interrupted")
+    .option("--no-sync", "do not wait for the disk: a power cut can then damage fetched files")
     .action(actionOf(async () => (await import("../commands/get.ts")).get));
 
   program

@@ -50,9 +50,10 @@ export const get: Command = command(
     force: flag,
     keepHidden: flag,
     resume: choice,
+    sync: choice,
   },
   async (settings, session) => {
-    const { output, outputDir, range, maxSize, force, resume } = settings;
+    const { output, outputDir, range, maxSize, force, resume, sync } = settings;
     const named = checkedAddress(settings);
     const toFile = output !== undefined && output !== "-";
     if (named !== undefined && resume === true && (!toFile || range !== undefined)) {
@@ -77,7 +78,7 @@ export const get: Command = command(
     if (named === undefined) {
       // One large content at a time, so that memory does not grow with their number.
       const limitLarge = pLimit(1);
-      const into = { ranged: false, acceptExisting: true, follow: false, keepTime: true };
+      const into = { acceptExisting: true, follow: false, keepTime: true, sync };
       const getFile: GetFile = {
         open,
         write: (content, { path, real, refused }, meter) => {
@@ -104,7 +105,8 @@ export const get: Command = command(
       return;
     }
     using meter = session.progress.start({ command: "get", name: output });
-    const how = { address, force, resume, ranged: range !== undefined, follow: true, meter };
+    const part = range && { lengthOf: (size: number) => lengthOf(range, size) };
+    const how = { address, force, resume, sync, ...part, follow: true, meter };
     const fetchMeasured = async () => {
       const content = await fetchContent();
       meter.setTotals({ totalBytes: lengthOf(range, content.size) });

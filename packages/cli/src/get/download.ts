@@ -12,8 +12,10 @@ export interface DownloadOptions {
   readonly force: boolean;
   /** The value of `--resume` and `--no-resume`. */
   readonly resume: boolean | undefined;
-  /** Only part of the content is requested. */
-  readonly ranged: boolean;
+  /** The length of what is requested of content of a size; by default all of it is. */
+  readonly lengthOf?: ((size: number) => number) | undefined;
+  /** Make sure that the content is on the disk before the file appears; by default true. */
+  readonly sync?: boolean | undefined;
   /** Accept an existing file that already has this content. */
   readonly acceptExisting?: boolean;
   /** If given, nothing is written: it is thrown unless the file exists with this content. */
@@ -53,8 +55,8 @@ export async function download(
   options: DownloadOptions,
   { out }: Session,
 ): Promise<Downloaded> {
-  const { address, force, resume, ranged, acceptExisting, refused, limitLarge, follow, meter } =
-    options;
+  const { address, force, resume, acceptExisting, refused, limitLarge, follow, meter } = options;
+  const { lengthOf, sync = true } = options;
   const update = meter.part();
   const note = async (text: string): Promise<void> => {
     if (!out.json) await out.note(`idk: ${text}`);
@@ -81,7 +83,7 @@ export async function download(
   }
   if (refused !== undefined) throw refused;
   // Before fetching anything, to fail early if the file cannot be written.
-  const file = await createOutputFile(path, { force, address, follow, real: options.real });
+  const file = await createOutputFile(path, { force, address, follow, real: options.real, sync });
   let written = 0;
   try {
     const content = await fetchContent();
@@ -89,9 +91,13 @@ export async function download(
     if (encoded && resume === true) {
       await note("this content is stored compressed and cannot be resumed: fetching all of it");
     }
-    const resumed = isResumed(resume, content.size) && !ranged && !encoded;
+    const resumed = isResumed(resume, content.size) && !lengthOf && !encoded;
+    const length = lengthOf?.(content.size) ?? content.size;
     const read = async (): Promise<number> => {
-      const start = resumed ? await resumeOffset(file, content, update, note) : 0;
+      const earlier = resumed ? await file.keep() : 0;
+      // Before any chunk is fetched.
+      if (length > INLINE_MAX) await file.reserve(length, encoded);
+      const start = earlier > 0 ? await resumeOffset(file, content, update, note) : 0;
       written = start;
       let chunks = 0;
       for await (const piece of content.chunks({ start })) {
@@ -131,7 +137,6 @@ async function resumeOffset(
   update: ReturnType<Meter["part"]>,
   note: (text: string) => Promise<void>,
 ): Promise<number> {
-  if ((await file.keep()) === 0) return 0;
   const start = await content.matchingPrefix(async (offset, into) => {
     const length = await file.read(offset, into);
     update({ bytes: offset + length });

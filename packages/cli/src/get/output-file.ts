@@ -13,9 +13,10 @@ import {
 } from "node:fs/promises";
 import { basename, dirname } from "node:path";
 import { Failure, reasonOf, systemCodeOf, usage } from "../errors/failures.ts";
+import { type DiskCalls, openDiskCalls } from "./disk-calls.ts";
+import { assertRoom } from "./free-space.ts";
 import { partFiles } from "./part-file.ts";
 import { foldedName } from "./safe-name.ts";
-import { createWriteBack } from "./write-back.ts";
 
 /** A file that appears under its name complete or not at all. */
 export interface OutputFile {
@@ -27,12 +28,20 @@ export interface OutputFile {
    * @returns its length in bytes
    */
   keep(): Promise<number>;
+  /**
+   * Makes sure that the disk has room for this many bytes, with those that it has from an earlier run,
+   * and reserves it if the system can. The length of the file stays as it is.
+   *
+   * @param claimed the sender's claim, for which nothing is reserved
+   * @throws Failure `output`
+   */
+  reserve(bytes: number, claimed?: boolean): Promise<void>;
   /** Reads until `into` is full or the file ends. */
   read(offset: number, into: Uint8Array): Promise<number>;
   /** Sets the offset of the next write. */
   continueAt(offset: number): void;
   /**
-   * Gives the file its name.
+   * Gives the file its name, after its content is on the disk.
    *
    * @param time the modification time, by default now
    */
@@ -59,7 +68,14 @@ export interface OutputFileOptions {
    * replaces the folder, or one above it, by a link.
    */
   readonly real?: string | undefined;
+  /** If false, the system writes the content to the disk when it likes, as for any other program. */
+  readonly sync?: boolean;
 }
+
+/** Files shorter than this are neither reserved nor written to the disk before the end. */
+const LARGE = 32 * 2 ** 20;
+/** Bytes that the system is told to write at a time: a few writes of the disk. */
+const STEP = 8 * 2 ** 20;
 
 interface Target {
   readonly path: string;
@@ -73,7 +89,7 @@ interface Target {
  */
 export async function createOutputFile(
   path: string,
-  { force, address, follow, real }: OutputFileOptions,
+  { force, address, follow, real, sync = true }: OutputFileOptions,
 ): Promise<OutputFile> {
   const target = await findTarget(path, { force, follow });
   const parts = partFiles(target.path, address);
@@ -93,16 +109,18 @@ export async function createOutputFile(
     throw usage(`cannot create ${path}: ${reasonOf(error)}`, error);
   }
   let end = 0;
-  const writeBack = createWriteBack(() => handle.datasync());
+  let calls: DiskCalls | undefined;
+  /** Up to here the system has begun to write to the disk. */
+  let begun = 0;
   /** Set by `keep`. */
   let kept = false;
   let takenOver = false;
   /** After a failed sync, the page cache may hide data loss, which would only show later. */
   let lost = false;
   const worthKeeping = () => kept && !lost && (takenOver || end > 0);
-  const synced = async (sync: () => Promise<void>): Promise<void> => {
+  const synced = async (): Promise<void> => {
     try {
-      await sync();
+      await handle.sync();
     } catch (error) {
       lost = true;
       throw error;
@@ -123,7 +141,11 @@ export async function createOutputFile(
           written += bytesWritten;
           end += bytesWritten;
         }
-        writeBack.wrote(bytes.length);
+        // Otherwise the sync at the end would have to wait for all of it.
+        if (sync && end - begun >= STEP) {
+          calls?.startWriting(handle.fd, begun, end - begun);
+          begun = end;
+        }
       } catch (error) {
         throw failed(error);
       }
@@ -134,12 +156,23 @@ export async function createOutputFile(
         const earlier = await parts.takeOver();
         if (earlier === undefined) return 0;
         takenOver = true;
-        await writeBack.idle();
         await handle.close();
         handle = earlier;
         return (await handle.stat()).size;
       } catch (error) {
         throw failed(error);
+      }
+    },
+    async reserve(bytes, claimed = false) {
+      try {
+        const { blocks } = await handle.stat();
+        await assertRoom(bytes - blocks * BLOCK, within(temporary), path);
+        if (bytes < LARGE) return;
+        calls = await openDiskCalls();
+        const code = claimed ? undefined : calls?.reserve(handle.fd, bytes);
+        if (code !== undefined) throw Object.assign(new Error(code), { code });
+      } catch (error) {
+        throw error instanceof Failure ? error : failed(error);
       }
     },
     async read(offset, into) {
@@ -156,19 +189,18 @@ export async function createOutputFile(
     },
     continueAt(offset) {
       end = offset;
+      begun = offset;
     },
     async commit(time) {
       try {
-        await synced(() => writeBack.assertGood());
         // The earlier run's file may be longer than its valid part.
         if (takenOver) await handle.truncate(end);
-        // Sync a kept file before chmod as well: the sync may take long, and if the process is killed
-        // meanwhile, only a file with mode 600 is resumed.
-        if (kept) await synced(() => handle.sync());
+        // Before chmod, because it may take long, and if the process is killed meanwhile, only a file with
+        // mode 600 is resumed. File systems keep the order of what follows.
+        if (sync) await synced();
         await handle.chmod(target.mode ?? 0o666 & ~process.umask());
         // Some file systems cannot store this time. The content is complete nevertheless.
         if (time !== undefined) await handle.utimes(time, time).catch(() => {});
-        await synced(() => handle.sync());
         await handle.close();
         if (force) await rename(within(temporary), within(target.path));
         else await nameExclusively(within(temporary), within(target.path));
@@ -182,7 +214,8 @@ export async function createOutputFile(
     clearAway: async () => parts.removeLeft().catch(() => {}),
     async discard() {
       process.off("exit", removeAtExit);
-      await synced(() => writeBack.assertGood()).catch(() => {});
+      // What is reserved beyond its end is free again.
+      if (worthKeeping()) await freeReserved(handle).catch(() => {});
       await handle.close().catch(() => {});
       if (worthKeeping()) {
         // commit may have changed the mode already.
@@ -195,6 +228,13 @@ export async function createOutputFile(
       return undefined;
     },
   };
+}
+
+/** The unit of `blocks` in the status of a file, whatever the file system's own blocks are. */
+const BLOCK = 512;
+
+async function freeReserved(handle: FileHandle): Promise<void> {
+  await handle.truncate((await handle.stat()).size);
 }
 
 /**
