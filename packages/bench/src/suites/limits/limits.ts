@@ -175,7 +175,7 @@ function describe(name: string, of: Lookup, by: string): string {
 function notesOf(size: number): string[] {
   return [
     `${sizeName(size)}: a file that is put, fetched and verified, and a folder of files of 1 MiB that is restored. The command is a process that taskset binds to the cores, and so is the one that measures the parts; the store may use all.`,
-    "All parts may overlap, except those that need the same: so the bound is the longest of the time of bare requests, that of the file system, the processor time of all parts on the cores of the command, and, with a store on this machine, the processor time of everything on all cores of the machine. Requests are measured with 4 and with 16 in flight, and the faster counts.",
+    "All parts may overlap, except those that need the same: so the bound is the longest of the time of bare requests, that of the file system, the processor time of all parts on the cores of the command, and, with a store on this machine, the processor time of everything on all cores of the machine. Requests are measured with 4 and with 16 in flight, and the least of both counts.",
     "Start-up and first requests: the same operation with 1 KiB. More work of the processor: what the command takes beyond that and the parts, spread over its cores. Waiting is the rest: parts that follow each other.",
   ];
 }
