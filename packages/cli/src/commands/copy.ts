@@ -19,7 +19,6 @@ import { count } from "../output/text.ts";
 import type { Totals } from "../progress/meter.ts";
 import type { Session } from "../session.ts";
 import { repositoryLocation } from "@idk/storage/url";
-import { copyShard } from "../shards/copy.ts";
 import { partOf, SHARDING } from "../shards/settings.ts";
 import { findRepository } from "../stores/find-repository.ts";
 import { openBackend } from "../stores/open-store.ts";
@@ -45,6 +44,7 @@ export const copy: Command = command(
     }
     const part = partOf(settings, hasNames);
     if (part !== undefined) {
+      const { copyShard } = await import("../shards/copy.ts");
       await copyShard(settings, part, session);
       return;
     }

@@ -6,9 +6,9 @@ import {
   onlyAddress,
   readAddresses,
 } from "../blobs/address-list.ts";
-import { verifyBlobs } from "../blobs/verify-blobs.ts";
-import { verifyComplete } from "../blobs/verify-complete.ts";
-import { createTally, type Depth, describeVerify } from "../blobs/verify-tally.ts";
+import { verifyBlobs } from "../blobs/verify/verify-blobs.ts";
+import { verifyComplete } from "../blobs/verify/verify-complete.ts";
+import { createTally, type Depth, describeVerify } from "../blobs/verify/verify-tally.ts";
 import { type Command, command } from "../command.ts";
 import {
   addresses,
@@ -26,7 +26,6 @@ import { loadIdentities } from "../keys/identities.ts";
 import type { Totals } from "../progress/meter.ts";
 import type { Session } from "../session.ts";
 import { partOf, SHARDING } from "../shards/settings.ts";
-import { verifyShard } from "../shards/verify.ts";
 import { findRepository } from "../stores/find-repository.ts";
 import { openStore } from "../stores/open-store.ts";
 
@@ -54,6 +53,7 @@ export const verify: Command = command(
     const named = settings.address.length > 0 || settings.fromFile !== undefined;
     const part = partOf(settings, named);
     if (part !== undefined) {
+      const { verifyShard } = await import("../shards/verify.ts");
       await verifyShard(settings.store, part, depth, options, session);
       return;
     }

@@ -1,6 +1,10 @@
 import { type CopyCounts, describeCopy } from "../blobs/copy-totals.ts";
-import { type CompleteCounts, describeComplete, nothingOpened } from "../blobs/verify-complete.ts";
-import { type Depth, describeVerify, type VerifyCounts } from "../blobs/verify-tally.ts";
+import {
+  type CompleteCounts,
+  describeComplete,
+  nothingOpened,
+} from "../blobs/verify/verify-complete.ts";
+import { type Depth, describeVerify, type VerifyCounts } from "../blobs/verify/verify-tally.ts";
 import { Failure, worstOf } from "../errors/failures.ts";
 import { count, roundBytes } from "../output/text.ts";
 import type { Session } from "../session.ts";

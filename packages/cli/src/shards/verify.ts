@@ -7,9 +7,9 @@ import {
 } from "@idk/storage";
 import type { StoreLocation } from "@idk/storage/url";
 import type { Listed } from "../blobs/address-list.ts";
-import { verifyBlobs } from "../blobs/verify-blobs.ts";
-import { checkRoots } from "../blobs/verify-complete.ts";
-import { createTally, type Depth } from "../blobs/verify-tally.ts";
+import { verifyBlobs } from "../blobs/verify/verify-blobs.ts";
+import { checkRoots } from "../blobs/verify/verify-complete.ts";
+import { createTally, type Depth } from "../blobs/verify/verify-tally.ts";
 import type { Session } from "../session.ts";
 import { findRepository } from "../stores/find-repository.ts";
 import { openBackend } from "../stores/open-store.ts";

@@ -7,7 +7,7 @@ import {
 } from "@idk/storage";
 import { describe, expect, test } from "bun:test";
 import { findContents } from "../../src/blobs/find-contents.ts";
-import { verifyComplete } from "../../src/blobs/verify-complete.ts";
+import { verifyComplete } from "../../src/blobs/verify/verify-complete.ts";
 import { rewrapMany } from "../../src/commands/sharing/rewrap.ts";
 import type { Output } from "../../src/output/output.ts";
 import { createProgress } from "../../src/progress/meter.ts";

@@ -109,7 +109,7 @@ async function damage({ backend }: OwnRepository, address: Address): Promise<voi
 
 describe("parts of a check", () => {
   const SHARDS = [0, 4, 8, 12].map((start) => {
-    const prefixes = [..."0123456789abcdef"].slice(start, start + 4);
+    const prefixes = [0, 1, 2, 3].map((digit) => (start + digit).toString(16));
     return { prefixes, count: 4, has: (address: string) => prefixes.includes(address[0]!) };
   });
 

@@ -10,7 +10,7 @@ import { wrapBackend } from "@idk/storage";
 
 const HOUR = 60 * 60 * 1000;
 const GRACE = 7 * 24 * HOUR;
-const DIGITS = [..."0123456789abcdef"];
+const DIGITS = Array.from({ length: 16 }, (_, digit) => digit.toString(16));
 
 /** Four parts, by the first digit. */
 const SHARDS: readonly BlobShard[] = [0, 4, 8, 12].map((start) => {

@@ -1,12 +1,12 @@
 import type { ScannedBlob, Store, VerifyReport } from "@idk/storage";
-import { codeOf, Failure } from "../errors/failures.ts";
-import { createBlobFailures, type ItemFailures } from "../errors/item-failures.ts";
-import { count, formatBytes } from "../output/text.ts";
-import type { Meter } from "../progress/meter.ts";
-import type { Session } from "../session.ts";
-import { isRemoved } from "./address.ts";
-import type { Listed } from "./address-list.ts";
-import { runAddresses } from "./run-many.ts";
+import { codeOf, Failure } from "../../errors/failures.ts";
+import { createBlobFailures, type ItemFailures } from "../../errors/item-failures.ts";
+import { count, formatBytes } from "../../output/text.ts";
+import type { Meter } from "../../progress/meter.ts";
+import type { Session } from "../../session.ts";
+import { isRemoved } from "../address.ts";
+import type { Listed } from "../address-list.ts";
+import { runAddresses } from "../run-many.ts";
 
 /** Trees checked concurrently. */
 const AT_ONCE = 4;

@@ -1,11 +1,11 @@
 import type { Progress, Store, VerifyOptions } from "@idk/storage";
-import { codeOf, usage } from "../errors/failures.ts";
-import type { ItemFailures } from "../errors/item-failures.ts";
-import type { Meter } from "../progress/meter.ts";
-import type { Session } from "../session.ts";
-import { isRemoved } from "./address.ts";
-import type { Listed } from "./address-list.ts";
-import { runAddresses } from "./run-many.ts";
+import { codeOf, usage } from "../../errors/failures.ts";
+import type { ItemFailures } from "../../errors/item-failures.ts";
+import type { Meter } from "../../progress/meter.ts";
+import type { Session } from "../../session.ts";
+import { isRemoved } from "../address.ts";
+import type { Listed } from "../address-list.ts";
+import { runAddresses } from "../run-many.ts";
 import type { Checked, Depth, Tally } from "./verify-tally.ts";
 
 /** Blobs checked concurrently; each may take 16 MiB of memory. */

@@ -1,5 +1,5 @@
 import type { VerifyReport } from "@idk/storage";
-import { count, formatBytes } from "../output/text.ts";
+import { count, formatBytes } from "../../output/text.ts";
 
 /** How thoroughly to check. */
 export type Depth = "checksum" | "blob" | "deep";
