@@ -8,8 +8,8 @@ import { wrapBackend } from "./wrap.ts";
  * A backend with at most `inFlight` concurrent calls, shared by all stores and operations that use
  * it. Further calls are queued in order, and a signal removes a call from the queue.
  *
- * A listing occupies a slot only while it fetches its next blob, so that its consumer can make
- * other calls meanwhile.
+ * A listing occupies a slot only while its consumer waits for the next blob, so that the consumer can
+ * make other calls meanwhile. A page that a backend fetches ahead of that is not counted.
  *
  * @throws StorageError `usage`
  */

@@ -113,6 +113,67 @@ describe("a listing", () => {
     expect(requests).toHaveLength(2);
   });
 
+  /** Two pages of four blobs and no more; records the tokens of the requests. */
+  const twoFullPages = () => {
+    const tokens: (string | null)[] = [];
+    const entry = (i: number) =>
+      `<Contents><Key>${`${i}`.padStart(64, "0")}</Key><Size>5</Size></Contents>`;
+    const answer = (request: Request) => {
+      const token = new URL(request.url).searchParams.get("continuation-token");
+      tokens.push(token);
+      return token === null
+        ? xmlResponse(
+            `${[1, 2, 3, 4].map(entry).join("")}${MORE}<NextContinuationToken>t</NextContinuationToken>`,
+          )
+        : xmlResponse([5, 6, 7, 8].map(entry).join("") + LAST);
+    };
+    return { tokens, answer };
+  };
+
+  test("fetches a page while the second half of the one before is consumed", async () => {
+    const { tokens, answer } = twoFullPages();
+    using fake = served(answer);
+    const blobs = fake.backend.list("")[Symbol.asyncIterator]();
+    await blobs.next();
+    await blobs.next();
+    await Bun.sleep(50);
+    expect(tokens).toEqual([null]);
+    await blobs.next();
+    for (let left = 100; tokens.length < 2 && left > 0; left--) await Bun.sleep(20);
+    expect(tokens).toEqual([null, "t"]);
+    let count = 3;
+    while (!(await blobs.next()).done) count += 1;
+    expect(count).toBe(8);
+    expect(tokens).toEqual([null, "t"]);
+  });
+
+  test("that is left in the first half of a page makes no further request", async () => {
+    const { tokens, answer } = twoFullPages();
+    using fake = served(answer);
+    let left = 2;
+    for await (const _ of fake.backend.list("")) if (--left === 0) break;
+    await Bun.sleep(50);
+    expect(tokens).toEqual([null]);
+  });
+
+  test("reports the failure of a page after the blobs of the one before", async () => {
+    const { answer } = twoFullPages();
+    using fake = served((request) =>
+      request.url.includes("continuation-token")
+        ? errorResponse(403, "AccessDenied")
+        : answer(request),
+    );
+    const names: string[] = [];
+    const reading = (async () => {
+      for await (const { name } of fake.backend.list("")) {
+        names.push(name);
+        await Bun.sleep(20);
+      }
+    })();
+    await rejects(reading, "permission", "cannot list");
+    expect(names).toHaveLength(4);
+  });
+
   test("sends signed requests with these queries", async () => {
     const { requests, answer } = twoPages("t/+=&amp;&#x6B;&#107;&lt;");
     using fake = served(answer, { prefix: "a folder/+(é)'" });

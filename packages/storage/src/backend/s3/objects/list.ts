@@ -1,4 +1,4 @@
-import { throwIfAborted } from "../../../abort.ts";
+import { linkedAbort, throwIfAborted } from "../../../abort.ts";
 import { StorageError } from "../../../errors.ts";
 import {
   isBlobName,
@@ -8,7 +8,7 @@ import {
   type Marker,
   MARKERS,
 } from "../../backend.ts";
-import { childrenOf, invalidResult, textOf } from "../http/xml.ts";
+import { childrenOf, invalidResult, textOf, type XmlElement } from "../http/xml.ts";
 import { type BucketContext, describeObject } from "../bucket-context.ts";
 import { isTruncated, MAX_TOKEN, noContinuation, queryBucket } from "./bucket.ts";
 
@@ -87,22 +87,22 @@ interface ListedObject {
   readonly storedAt: number | undefined;
 }
 
-/** The objects in a folder whose names have the form, in the order of their names, page by page. */
+/**
+ * The objects in a folder whose names have the form, in the order of their names, page by page. Without
+ * a limit, a page is fetched while the second half of the one before it is consumed, because work on
+ * blobs would otherwise stand still for a round trip every thousand blobs.
+ */
 async function* listObjects(
   bucket: BucketContext,
-  { folder, isName, prefix, after, limit = PAGE, signal }: Listing,
+  { folder, isName, prefix, after, limit, signal: given }: Listing,
 ): AsyncGenerator<ListedObject> {
   const { config, features } = bucket;
   const keyPrefix = config.keyPrefix + folder;
   const action = `list ${config.bucket}/${keyPrefix}`;
   const operation = "ListObjectsV2";
-  let token: string | undefined;
-  let last = after;
-  let pagesWithoutName = 0;
-  let keys = Math.min(limit, PAGE);
-  do {
-    pagesWithoutName += 1;
-    const page = await queryBucket(bucket, {
+  const { signal, stop } = linkedAbort(given);
+  const fetchPage = (token: string | undefined, keys: number): Promise<XmlElement> =>
+    queryBucket(bucket, {
       query: {
         "list-type": "2",
         prefix: keyPrefix + prefix,
@@ -118,32 +118,53 @@ async function* listObjects(
       action,
       signal,
     });
-    // Something else is in the way, so that small pages would take many requests.
-    keys = PAGE;
-    const more = isTruncated(page, action, operation);
-    const next = more ? textOf(page, "NextContinuationToken") : undefined;
-    // Otherwise the listing would end early without an error, or never end.
-    const usable = next && next.length <= MAX_TOKEN && next !== token;
-    if (more && !usable) throw noContinuation(action, operation);
-    const before = last;
-    features.bucketExists = true;
-    for (const entry of childrenOf(page, "Contents")) {
-      const name = nameIn(textOf(entry, "Key") ?? "", keyPrefix, isName);
-      // Some servers ignore `start-after`.
-      if (name === undefined || !name.startsWith(prefix) || name <= after) continue;
-      // A page again, or one of a listing without an order, which could not be resumed.
-      if (name <= last) throw invalidResult(action, operation);
-      last = name;
-      throwIfAborted(signal);
-      const size = textOf(entry, "Size") ?? "0";
-      if (!/^\d{1,15}$/u.test(size)) throw invalidResult(action, operation);
-      const storedAt = Date.parse(textOf(entry, "LastModified") ?? "");
-      yield { name, size: Number(size), storedAt: Number.isNaN(storedAt) ? undefined : storedAt };
-    }
-    if (last > before) pagesWithoutName = 0;
-    if (pagesWithoutName > MAX_PAGES_WITHOUT_NAME) throw endlessListing(action);
-    token = next;
-  } while (token !== undefined);
+  let token: string | undefined;
+  let last = after;
+  let pagesWithoutName = 0;
+  let fetching: Promise<XmlElement> | undefined = fetchPage(
+    undefined,
+    Math.min(limit ?? PAGE, PAGE),
+  );
+  try {
+    do {
+      pagesWithoutName += 1;
+      // If something else is in the way of a few entries, small pages would take many requests.
+      const page: XmlElement = await (fetching ?? fetchPage(token, PAGE));
+      fetching = undefined;
+      const more = isTruncated(page, action, operation);
+      const next = more ? textOf(page, "NextContinuationToken") : undefined;
+      // Otherwise the listing would end early without an error, or never end.
+      const usable = next && next.length <= MAX_TOKEN && next !== token;
+      if (more && !usable) throw noContinuation(action, operation);
+      token = next;
+      const before = last;
+      features.bucketExists = true;
+      const entries = childrenOf(page, "Contents");
+      for (const [index, entry] of entries.entries()) {
+        const name = nameIn(textOf(entry, "Key") ?? "", keyPrefix, isName);
+        // Some servers ignore `start-after`.
+        if (name === undefined || !name.startsWith(prefix) || name <= after) continue;
+        // A page again, or one of a listing without an order, which could not be resumed.
+        if (name <= last) throw invalidResult(action, operation);
+        last = name;
+        throwIfAborted(given);
+        const size = textOf(entry, "Size") ?? "0";
+        if (!/^\d{1,15}$/u.test(size)) throw invalidResult(action, operation);
+        const storedAt = Date.parse(textOf(entry, "LastModified") ?? "");
+        yield { name, size: Number(size), storedAt: Number.isNaN(storedAt) ? undefined : storedAt };
+        // After the yield: a consumer that has taken what it needs makes no further request.
+        if (limit === undefined && token !== undefined && 2 * (index + 1) >= entries.length) {
+          fetching ??= fetchPage(token, PAGE);
+          // Its error is reported when the page is needed.
+          fetching.catch(() => {});
+        }
+      }
+      if (last > before) pagesWithoutName = 0;
+      if (pagesWithoutName > MAX_PAGES_WITHOUT_NAME) throw endlessListing(action);
+    } while (token !== undefined);
+  } finally {
+    stop();
+  }
 }
 
 /** Not transient: another attempt would take as long. */
