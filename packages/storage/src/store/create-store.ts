@@ -22,6 +22,7 @@ import { scan } from "./maintenance/scan.ts";
 import { treeAddresses } from "./tree/walk.ts";
 import { typeName } from "../bytes.ts";
 import { verify } from "./maintenance/verify.ts";
+import pLimit from "p-limit";
 import { type LeafWorkers, aheadOf, createLeafWorkers, threadsOf } from "./workers/pool.ts";
 
 /**
@@ -54,6 +55,7 @@ export function createStore(options: StoreOptions): Store {
   };
   let sawDedupSecret = defaults.dedupSecret !== undefined;
   const workers = createWorkers(options);
+  const queueUnverified = pLimit(defaults.concurrency);
   const close = async () => {
     try {
       await workers?.close();
@@ -86,7 +88,8 @@ export function createStore(options: StoreOptions): Store {
       if (given?.dedupSecret !== undefined) sawDedupSecret = true;
       return reseal(await loadContext(), address, recipients, given);
     },
-    verify: async (address, given = {}) => verify(await loadContext(), address, given),
+    verify: async (address, given = {}) =>
+      verify(await loadContext(), address, given, queueUnverified),
     treeAddresses: async function* (address, given = {}) {
       yield* treeAddresses(await loadContext(), address, given);
     },

@@ -218,7 +218,7 @@ export interface Store {
    * a root that opens; so that such a blob is a chunk, or a root for others, is not verified.
    *
    * Makes one listing, one request for each blob below 64 KiB, and one or two for each up to
-   * 2.1 MiB. Memory is about 2 MiB for each blob in flight.
+   * 2.1 MiB. Memory is about 2 MiB for each longer blob in flight.
    *
    * @throws StorageError `usage` if there are no identities or the options are wrong, `key`; from
    *   the listing `permission`, `unavailable`, `aborted`. A blob that fails is reported as a result

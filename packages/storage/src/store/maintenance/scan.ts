@@ -1,7 +1,7 @@
 import { type BlobStat, statOf } from "./stat.ts";
 import { type KeyPair, unwrapContentKey } from "../../crypto/wrap-key.ts";
 import { type ListedAddress, list } from "./list.ts";
-import { MANY_CONCURRENCY, inCompletionOrder } from "../items.ts";
+import { inCompletionOrder } from "../items.ts";
 import { PREAMBLE_LENGTH, ROOT_BLOB_MAX, TAG_LENGTH } from "../../format/limits.ts";
 import { checkConcurrency, checkIdentities } from "../check-options.ts";
 import type { StoreContext } from "../context.ts";
@@ -12,6 +12,7 @@ import type { ReadOptions } from "../options.ts";
 import { StorageError } from "../../errors.ts";
 import { createBufferPool } from "../buffers.ts";
 import { decodeRoot } from "../../format/root.ts";
+import pLimit from "p-limit";
 import { fetchBlob } from "../read/fetch.ts";
 import { openRoot } from "../../crypto/seal.ts";
 import { throwIfAborted } from "../../abort.ts";
@@ -20,7 +21,7 @@ import { throwIfAborted } from "../../abort.ts";
 export interface ScanOptions extends ReadOptions {
   /** Leading hex digits of the addresses. */
   readonly prefix?: string | undefined;
-  /** Blobs in flight at once, 1 to 64, by default 16. */
+  /** Blobs in flight at once, 1 to 64, by default 64; at most 16 of those are 64 KiB or longer. */
   readonly concurrency?: number | undefined;
 }
 
@@ -55,6 +56,11 @@ const HEADER_READ = 4096;
 /** From this length on, an extra request costs less than downloading a blob for nothing. */
 const HEADER_FIRST_MIN = 64 * 1024;
 
+/** Most blobs in flight wait for the server, which may be far away. */
+const CONCURRENCY = 64;
+/** Blobs from `HEADER_FIRST_MIN` on in flight, because each may take 2 MiB of memory. */
+const LARGE_CONCURRENCY = 16;
+
 /** Lists blobs with what the identities can open of them; see `Store.scan`. */
 export async function* scan(
   context: StoreContext,
@@ -63,13 +69,15 @@ export async function* scan(
   const { backend, naCl } = context;
   const { prefix, signal } = options;
   const keyPairs = checkIdentities(context.defaults, options);
-  const concurrency = checkConcurrency({ concurrency: MANY_CONCURRENCY }, options.concurrency);
+  const concurrency = checkConcurrency({ concurrency: CONCURRENCY }, options.concurrency);
   const buffers = createBufferPool(concurrency + 1);
+  const queueLarge = pLimit(LARGE_CONCURRENCY);
 
   const identify = async (
     { address, size }: ListedAddress,
     signal: AbortSignal,
   ): Promise<Identified> => {
+    throwIfAborted(signal);
     if (size > ROOT_BLOB_MAX) return { kind: "child" };
     const buffer = buffers.acquire(ROOT_BLOB_MAX);
     let identified: Identified | undefined;
@@ -89,7 +97,11 @@ export async function* scan(
   };
   const scanOne = async (listed: ListedAddress, signal: AbortSignal): Promise<ScannedBlob> => {
     try {
-      return { ...listed, ...(await identify(listed, signal)) };
+      const large = listed.size >= HEADER_FIRST_MIN;
+      const identified = large
+        ? queueLarge(() => identify(listed, signal))
+        : identify(listed, signal);
+      return { ...listed, ...(await identified) };
     } catch (error) {
       throwIfAborted(signal);
       return { ...listed, kind: "failed", error };

@@ -7,7 +7,8 @@ export interface VerifyOptions extends ReadOptions {
   readonly deep?: boolean | undefined;
   /**
    * Relies on the SHA-256 that the server verified at upload, and downloads only blobs that have
-   * none. Does not detect bit rot. Cannot be combined with `deep`.
+   * none: of all calls together, as many at once as the store's `concurrency`. Does not detect bit
+   * rot. Cannot be combined with `deep`.
    */
   readonly serverChecksums?: boolean | undefined;
   /**

@@ -16,11 +16,17 @@ import { readRoot } from "../read/read-root.ts";
 import { storedChildren } from "../../format/tree.ts";
 import { verifyComplete } from "./verify-complete.ts";
 
-/** Checks a blob, or a whole tree; see `Store.verify`. */
+/**
+ * Checks a blob, or a whole tree; see `Store.verify`.
+ *
+ * @param queueUnverified downloads a blob that the server has no checksum of, which may take 16 MiB of
+ *   memory; so many more blobs can be in flight while the server has one
+ */
 export async function verify(
   context: StoreContext,
   text: string,
   options: VerifyOptions,
+  queueUnverified: <T>(download: () => Promise<T>) => Promise<T>,
 ): Promise<VerifyReport> {
   assertOptions(options);
   const { deep, complete, serverChecksums } = options;
@@ -32,9 +38,10 @@ export async function verify(
   }
   if (complete) return verifyComplete(context, text, options);
   if (deep) return verifyTree(context, text, options);
+  if (!serverChecksums) return verifyBlob(context, text, options);
   return (
-    (serverChecksums && (await verifyByChecksum(context, text, options))) ||
-    verifyBlob(context, text, options)
+    (await verifyByChecksum(context, text, options)) ??
+    queueUnverified(() => verifyBlob(context, text, options))
   );
 }
 

@@ -151,3 +151,20 @@ describe("scan", () => {
     expect(await outcome(Array.fromAsync(aliceStore().scan(options)))).toBe("usage");
   });
 });
+
+describe("a scan by default", () => {
+  test.each([
+    ["short blobs", 100, 64],
+    ["blobs of 64 KiB, of which each may take 2 MiB of memory", 64 * KIB, 16],
+  ])("has this many in flight: %s", async (_, size, most) => {
+    const { backend, seen, forget } = watched();
+    const store = aliceStore({ backend });
+    const contents = Array.from({ length: 80 }, (__, i) => ({ key: i, content: random(size) }));
+    for await (const result of store.putMany(contents)) expect(result.ok).toBe(true);
+    forget();
+    expect((await Array.fromAsync(store.scan())).map(({ kind }) => kind)).toEqual(
+      Array.from({ length: 80 }, () => "opened"),
+    );
+    expect(seen.most).toBe(most);
+  });
+});

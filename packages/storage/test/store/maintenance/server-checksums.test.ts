@@ -27,6 +27,19 @@ describe("verify with serverChecksums", () => {
     expect(calls.head).toHaveLength(8 + 1);
   });
 
+  test.each([
+    ["asks for all of many blobs at once if the server verifies checksums", attesting, 20],
+    ["downloads no more at once than the store's concurrency otherwise", memory, 3],
+  ])("%s", async (_, open, most) => {
+    const { backend, seen, forget } = watched(open());
+    const store = aliceStore({ backend, concurrency: 3 });
+    const addresses = await Promise.all(Array.from({ length: 20 }, (__, i) => store.put(`${i}`)));
+    forget();
+    const options = { serverChecksums: true };
+    await Promise.all(addresses.map(async (address) => store.verify(address, options)));
+    expect(seen.most).toBe(most);
+  });
+
   test("downloads and checks the blob otherwise, and reports that", async () => {
     const inner = attesting();
     const address = await aliceStore({ backend: inner }).put("x");
