@@ -6,8 +6,8 @@ import type { Meter } from "../progress/meter.ts";
 import type { Session } from "../session.ts";
 import { type AddressSource, type Listed, readAddresses } from "./address-list.ts";
 
-/** Consecutive store failures that end the run, as with put. */
-const REFUSALS_MAX = 16;
+/** Consecutive store failures that end the run. */
+export const REFUSALS_MAX = 16;
 
 /** Roots rewritten concurrently; each may take 4 MiB of memory. */
 export const ROOTS_AT_ONCE = 8;

@@ -8,8 +8,8 @@ import type { Session } from "../session.ts";
 import type { Downloaded } from "./download.ts";
 import { type Destination, openOutputFolder } from "./output-folder.ts";
 
-/** Contents fetched concurrently. */
-const AT_ONCE = 16;
+/** Contents fetched concurrently: most wait for a server that may be far away. */
+const AT_ONCE = 64;
 
 /** The operations that fetch content into its file. */
 export interface GetFile {

@@ -25,6 +25,9 @@ const BASE_MAX = 80;
 
 const SUFFIX = ".idk-part";
 
+/** Of this process. Finding it out takes as long as creating a file, and there may be many. */
+let ownIdentity: string | undefined;
+
 /** Whether a file of this name is a partial file. */
 export function isPartFile(name: string): boolean {
   return name.startsWith(".") && name.endsWith(SUFFIX);
@@ -38,7 +41,7 @@ export function partFiles(target: string, address: string): PartFiles {
       ? createHash("sha256").update(base).digest("hex").slice(0, 32)
       : base;
   const prefix = `.${label}.${address.slice(0, 16)}.`;
-  const writer = processIdentity(process.pid) ?? `${process.pid}`;
+  const writer = (ownIdentity ??= processIdentity(process.pid) ?? `${process.pid}`);
   const own = join(folder, `${prefix}${writer}.${randomBytes(6).toString("hex")}${SUFFIX}`);
 
   const abandoned = async (): Promise<string[]> => {

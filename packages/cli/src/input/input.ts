@@ -1,4 +1,4 @@
-import { type BigIntStats, close, constants, fstat, open, read } from "node:fs";
+import { type BigIntStats, close, constants, fstatSync, open, read } from "node:fs";
 import { ledElsewhere, OPEN_BENEATH } from "./beneath.ts";
 import { reasonOf, systemCodeOf, usage } from "../errors/failures.ts";
 
@@ -44,7 +44,7 @@ export async function openInput(path: string, { folder, real }: InputOptions = {
     file = await (real === undefined
       ? opened(path, O_RDONLY)
       : opened(OPEN_BENEATH.real ? real : path, O_RDONLY | OPEN_BENEATH.flags));
-    const stats = await statsOf(file);
+    const stats = statsOf(file);
     if (real !== undefined) {
       if (await ledElsewhere(file, stats, real)) {
         throw usage(
@@ -75,10 +75,9 @@ function opened(path: string, flags: number): Promise<number> {
   });
 }
 
-function statsOf(file: number): Promise<BigIntStats> {
-  return new Promise((resolve, reject) => {
-    fstat(file, { bigint: true }, (error, stats) => (error ? reject(error) : resolve(stats)));
-  });
+/** Without a thread: the system has this of an open file in memory, and the call takes microseconds. */
+function statsOf(file: number): BigIntStats {
+  return fstatSync(file, { bigint: true });
 }
 
 function stateOf({ size, mtimeNs, ino }: BigIntStats): FileState {
@@ -97,14 +96,17 @@ async function* pieces(
   // Not a Buffer, whose slice() is a view and not a copy: it would change with the next piece.
   // For a small file, one byte larger than the file, to detect that it has grown.
   const buffer = new Uint8Array(Math.min(PIECE_LENGTH, (before?.size || PIECE_LENGTH) + 1));
+  let total = 0;
   try {
     for (;;) {
       const length = await readInto(file, buffer);
-      if (length === 0) {
-        if (before !== undefined) assertUnchanged(before, stateOf(await statsOf(file)), name);
-        return;
-      }
-      yield buffer.subarray(0, length);
+      total += length;
+      if (length > 0) yield buffer.subarray(0, length);
+      // At its size, the state of the file shows whether it has grown. Files of the system, whose size
+      // is 0, have content nevertheless.
+      if (length > 0 && total !== before?.size) continue;
+      if (before !== undefined) assertUnchanged(before, stateOf(statsOf(file)), name);
+      return;
     }
   } catch (error) {
     // Another process has made standard input non-blocking.

@@ -1,7 +1,10 @@
 import type { Metadata, PutItem, PutJournal, PutReport, Store } from "@idk/storage";
+import pLimit, { type LimitFunction } from "p-limit";
+import { REFUSALS_MAX } from "../blobs/run-many.ts";
 import { codeOf, EXIT_CODES, Failure } from "../errors/failures.ts";
 import { createListFailures } from "../errors/item-failures.ts";
 import { openInput } from "../input/input.ts";
+import { flushBehind } from "../output/flush-behind.ts";
 import { count, formatBytes } from "../output/text.ts";
 import type { Totals } from "../progress/meter.ts";
 import type { Session } from "../session.ts";
@@ -10,8 +13,12 @@ import type { FileToPut, PutEvents } from "./files-to-put.ts";
 import type { OpenPutJournal } from "./put-journal.ts";
 import { describeSkipped, plainTable, terminalTable } from "./put-report.ts";
 
-/** Files stored concurrently, and the number of consecutive store failures that end the run. */
-const AT_ONCE = 16;
+/** Files stored concurrently: most wait for a server that may be far away. */
+const AT_ONCE = 64;
+/** From this size on, in bytes, a file counts as large. */
+const LARGE = 64 * 1024;
+/** Large files stored concurrently, because each may take 4 MiB of memory. */
+const LARGE_AT_ONCE = 16;
 
 /** How files are stored, each with its own metadata. */
 export interface FilesPutOptions extends Omit<FilePutOptions, "metadata"> {
@@ -38,6 +45,8 @@ interface FileItem {
   metadata: Metadata;
   /** Set from opening the file until its result, if it has a journal. */
   journal: OpenPutJournal | undefined;
+  /** Ends its turn among the large files. Set from its turn until its result. */
+  endTurn?: (() => void) | undefined;
 }
 
 /**
@@ -87,6 +96,8 @@ export async function putFiles(
     unreadable: async (path, error) => failures.add(path, error),
   };
 
+  const flushing = flushBehind(out);
+  const queueLarge = pLimit(LARGE_AT_ONCE);
   const unfinished = new Set<FileItem>();
   const end = async (item: FileItem, error: unknown): Promise<void> => {
     unfinished.delete(item);
@@ -99,7 +110,7 @@ export async function putFiles(
       const { path, real } = file;
       const item: FileItem = { path, real, metadata: {}, journal: undefined };
       unfinished.add(item);
-      const content = contentOf(item, openJournal);
+      const content = contentOf(item, openJournal, queueLarge);
       const metadata = await metadataOf(file);
       item.metadata = metadata;
       const journal = journalOf(item);
@@ -111,6 +122,7 @@ export async function putFiles(
     for await (const result of opened.putMany(items(), { ...options, concurrency: AT_ONCE })) {
       const item = result.key;
       const file = item.path;
+      item.endTurn?.();
       meter.itemDone();
       if (result.ok) {
         const { address, report } = result;
@@ -123,8 +135,9 @@ export async function putFiles(
         const details = { ok: true, file, address, ...dated, ...report, ...used };
         if (line === undefined) await out.report(details);
         else await out.result(line, details);
-        // At once, because content whose address was never printed cannot be found.
-        await out.flush();
+        // Soon, because content whose address was never printed cannot be found.
+        flushing.start();
+        if (item.journal !== undefined) await flushing.settled();
         unfinished.delete(item);
         item.journal?.remove();
         continue;
@@ -133,7 +146,7 @@ export async function putFiles(
       await end(item, result.error);
       const code = codeOf(result.error);
       refusals = EXIT_CODES[code] === EXIT_CODES.unavailable ? refusals + 1 : 0;
-      if (refusals === AT_ONCE) {
+      if (refusals === REFUSALS_MAX) {
         const others =
           table.omitted === 0
             ? "files without an address here are not stored"
@@ -141,8 +154,10 @@ export async function putFiles(
         throw new Failure(code, `stopped: the store failed ${refusals} files in a row; ${others}`);
       }
     }
+    await flushing.settled();
   } catch (error) {
-    // By now no writes are pending.
+    // What is stored is printed first. By now no uploads are pending.
+    await flushing.settled().catch(() => {});
     for (const item of unfinished) await end(item, error);
     meter.finish();
     await failures.repeat(sum.files + failures.count);
@@ -179,14 +194,32 @@ export async function putFiles(
   failures.throwIfAny(all);
 }
 
-/** Opens the file when it is read, so that thousands of files are not open at once. */
+/**
+ * Opens the file when it is read, so that thousands of files are not open at once. A large one then waits
+ * for its turn.
+ */
 async function* contentOf(
   item: FileItem,
   openJournal: OpenFileJournal,
+  queueLarge: LimitFunction,
 ): AsyncGenerator<Uint8Array> {
   const { content, file } = await openInput(item.path, { real: item.real });
+  // The length of a pipe is unknown.
+  if ((file?.size ?? LARGE) >= LARGE) await takeTurn(item, queueLarge);
   item.journal = await openJournal(item.path, file);
   yield* content;
+}
+
+/** Waits for a turn, which ends with `item.endTurn`. */
+async function takeTurn(item: FileItem, queue: LimitFunction): Promise<void> {
+  await new Promise<void>((begin) => {
+    void queue(async () => {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      item.endTurn = resolve;
+      begin();
+      await promise;
+    });
+  });
 }
 
 /** Used only after content has been read, and so when the file is open. */

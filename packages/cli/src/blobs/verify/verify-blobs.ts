@@ -8,8 +8,11 @@ import type { Listed } from "../address-list.ts";
 import { runAddresses } from "../run-many.ts";
 import type { Checked, Depth, Tally } from "./verify-tally.ts";
 
-/** Blobs checked concurrently; each may take 16 MiB of memory. */
-const AT_ONCE = 4;
+/**
+ * Blobs checked concurrently. One that is downloaded may take 16 MiB of memory; one that has a checksum
+ * takes only a wait for the server.
+ */
+const AT_ONCE: Readonly<Record<Depth, number>> = { checksum: 64, blob: 4, deep: 4 };
 
 export interface VerifyRun {
   readonly depth: Depth;
@@ -52,7 +55,7 @@ export async function verifyBlobs(
     }
   };
   const options = {
-    concurrency: AT_ONCE,
+    concurrency: AT_ONCE[depth],
     failures,
     onDone: () => meter.itemDone(),
     stopIfRefused,
