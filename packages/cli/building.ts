@@ -26,6 +26,12 @@ const COMMON: readonly Seam[] = [
     from: "import childProcess from 'node:child_process'",
     to: "const childProcess = undefined",
   },
+  {
+    // The same function, without a module that takes as long to load as a put of a small blob.
+    file: /\/storage\/src\/url\/store-url\.ts$/u,
+    from: 'import { fileURLToPath } from "node:url"',
+    to: "const { fileURLToPath } = Bun",
+  },
   ...["command", "help"].map((name) => ({
     file: new RegExp(`/commander/lib/${name}\\.js$`, "u"),
     from: "import { stripVTControlCharacters } from 'node:util'",

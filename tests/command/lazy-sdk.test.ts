@@ -6,16 +6,23 @@ import { tmpdir } from "node:os";
 setDefaultTimeout(90_000);
 
 const root = join(import.meta.dir, "../..");
-const preload = join(import.meta.dir, "no-provider-sdk.ts");
+const NO_SDK = join(import.meta.dir, "no-provider-sdk.ts");
+const NO_SLOW_MODULES = join(import.meta.dir, "no-slow-modules.ts");
+const MAIN = join(root, "packages/cli/src/main.ts");
 let folder: string;
+let recipient: string;
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "idk-lazy-"));
+  await writeFile(path("file"), "local");
+  const ok = commands(NO_SDK, "sdk");
+  await ok("keygen", "--output", path("key"));
+  recipient = await ok("recipient");
 });
 afterAll(() => rm(folder, { recursive: true }));
 
-/** Runs a program that fails if it loads a provider's SDK. */
-async function run(program: string[], env: Record<string, string> = {}) {
+/** Runs a program after a script that fails it if it loads what it should not. */
+async function run(preload: string, program: string[], env: Record<string, string> = {}) {
   const child = Bun.spawn([process.execPath, "--preload", preload, ...program], {
     cwd: root,
     env: { PATH: process.env["PATH"] ?? "", HOME: folder, ...env },
@@ -29,29 +36,42 @@ async function run(program: string[], env: Record<string, string> = {}) {
   return { stdout, stderr, exitCode: await child.exited };
 }
 
-const idk = (args: string[], env?: Record<string, string>) =>
-  run([join(root, "packages/cli/src/main.ts"), ...args], env);
+/** Runs commands on a store of their own, and returns what each prints. */
+const commands = (preload: string, name: string) => {
+  const env = { IDK_STORE: path(`${name}-blobs`), IDK_IDENTITY: path("key") };
+  return async (...args: string[]) => {
+    const { stdout, stderr, exitCode } = await run(preload, [MAIN, ...args], env);
+    expect({ stderr, exitCode }).toMatchObject({ exitCode: 0 });
+    return stdout.trim();
+  };
+};
+const path = (name: string) => join(folder, name);
 
 test("the preloaded plugin fails a program that loads an SDK", async () => {
   const program = join(import.meta.dir, "../servers/s3-servers.ts");
-  const { stderr, exitCode } = await run([program]);
+  const { stderr, exitCode } = await run(NO_SDK, [program]);
   expect(exitCode).not.toBe(0);
   expect(stderr).toMatch(/@(aws-sdk|smithy)\/.* is loaded/u);
 });
 
 test("idk on a folder loads no provider SDK", async () => {
-  const path = (name: string) => join(folder, name);
-  const ok = async (...args: string[]) => {
-    const { stdout, stderr, exitCode } = await idk(args, {
-      IDK_STORE: path("blobs"),
-      IDK_IDENTITY: path("key"),
-    });
-    expect({ stderr, exitCode }).toMatchObject({ exitCode: 0 });
-    return stdout.trim();
-  };
-  await writeFile(path("file"), "local");
-  await ok("keygen", "--output", path("key"));
-  const recipient = await ok("recipient");
+  const ok = commands(NO_SDK, "sdk");
   const address = await ok("put", "--recipient", recipient, path("file"));
   expect(await ok("get", address)).toBe("local");
+});
+
+test("the preloaded plugin fails a command that loads slow modules of Node", async () => {
+  const keys = ["keygen", "--writer", "--output", path("writer")];
+  const { stderr, exitCode } = await run(NO_SLOW_MODULES, [MAIN, ...keys]);
+  expect(exitCode).not.toBe(0);
+  expect(stderr).toContain("node:crypto is loaded");
+});
+
+test("idk put, get and stat of a small file load none of them", async () => {
+  const ok = commands(NO_SLOW_MODULES, "small");
+  const address = await ok("put", "--recipient", recipient, path("file"));
+  expect(await ok("get", address)).toBe("local");
+  await ok("get", address, "--output", path("fetched"));
+  expect(await Bun.file(path("fetched")).text()).toBe("local");
+  expect(await ok("stat", address)).toContain("5 bytes");
 });

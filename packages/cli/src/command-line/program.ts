@@ -107,7 +107,7 @@ export function createProgram(
 ): CommanderCommand {
   const program = new CommanderCommand("idk")
     .description("Content-addressed, end-to-end encrypted storage")
-    .version(versionLine(), "-V, --version", "print the version")
+    .option("-V, --version", "print the version")
     .option("--store <url>", "the store: NAME, DIR, s3://, minio:// or b2:// (IDK_STORE)")
     .option(
       "--config <file>",
@@ -138,6 +138,11 @@ export function createProgram(
   for (const [, add] of group.length > 0 ? group : GROUPS) add(program, actionOf, session);
   for (const parent of [program, ...program.commands.filter(isGroup)]) addHelpCommand(parent);
   program.helpInformation = () => OVERVIEW;
+  // Not `version`, which takes the text, because looking for NaCl takes time.
+  program.on("option:version", () => {
+    writeOut(`${versionLine()}\n`);
+    throw new CommanderError(0, "commander.version", "");
+  });
   addExamples(program, "");
   return program;
 }

@@ -1,4 +1,3 @@
-import { createHash, randomBytes } from "node:crypto";
 import { constants, readFileSync } from "node:fs";
 import { type FileHandle, open, readdir, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
@@ -38,11 +37,12 @@ export function partFiles(target: string, address: string): PartFiles {
   const base = basename(target);
   const label =
     Buffer.byteLength(base) > BASE_MAX
-      ? createHash("sha256").update(base).digest("hex").slice(0, 32)
+      ? Bun.CryptoHasher.hash("sha256", base, "hex").slice(0, 32)
       : base;
   const prefix = `.${label}.${address.slice(0, 16)}.`;
   const writer = (ownIdentity ??= processIdentity(process.pid) ?? `${process.pid}`);
-  const own = join(folder, `${prefix}${writer}.${randomBytes(6).toString("hex")}${SUFFIX}`);
+  const random = crypto.getRandomValues(new Uint8Array(6)).toHex();
+  const own = join(folder, `${prefix}${writer}.${random}${SUFFIX}`);
 
   const abandoned = async (): Promise<string[]> => {
     const paths: string[] = [];

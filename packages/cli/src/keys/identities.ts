@@ -1,4 +1,4 @@
-import { type Identity, readIdentityFile, StorageError } from "@idk/storage";
+import { type Identity, loadNaCl, readIdentityFile, StorageError } from "@idk/storage";
 import { codeOf, Failure, usage } from "../errors/failures.ts";
 import type { Session } from "../session.ts";
 import { describeSource, type IdentitySource } from "./identity-source.ts";
@@ -42,6 +42,7 @@ export async function openIdentities(
   passphrase: string | undefined,
   session: Session,
 ): Promise<Identity[]> {
+  await loadForPublicKeys();
   try {
     return await readIdentityFile(bytes, passphrase ?? (() => promptPassphrase(name, session)));
   } catch (error) {
@@ -50,6 +51,14 @@ export async function openIdentities(
     const fault = error.code === "key" ? await faultOf(bytes) : undefined;
     throw new Failure(error.code, `${name}: ${fault ?? error.message}`, error);
   }
+}
+
+/**
+ * Has libsodium compute the public keys. Opening content loads it anyway, and `node:crypto`, which
+ * computes them otherwise, takes longer to load than everything else that a get of a small blob needs.
+ */
+async function loadForPublicKeys(): Promise<void> {
+  await loadNaCl();
 }
 
 /** What is wrong with a file that is not one of identities, if it is another key or has no lines. */
@@ -75,6 +84,7 @@ export async function loadUnasked(
     if (source.kind !== "file" && source.kind !== "variable") continue;
     try {
       const bytes = await read(source, session);
+      await loadForPublicKeys();
       identities.push(...(await readIdentityFile(bytes, passphrase)));
     } catch (error) {
       if (codeOf(error) === "unexpected") throw error;

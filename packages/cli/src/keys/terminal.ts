@@ -1,5 +1,5 @@
 import { openSync, writeSync } from "node:fs";
-import { ReadStream } from "node:tty";
+import type { ReadStream } from "node:tty";
 import { Interruption, usage } from "../errors/failures.ts";
 import { printable, printableLines } from "../output/text.ts";
 
@@ -35,7 +35,9 @@ function createTerminal(signal: AbortSignal): Terminal | undefined {
     file = 0;
     prompts = 2;
   }
-  const input = new ReadStream(file);
+  // Not imported, because it loads Node's streams and sockets, and most commands ask nothing.
+  const tty = process.getBuiltinModule("node:tty");
+  const input = new tty.ReadStream(file);
   const leave = () => {
     input.setRawMode(false);
   };

@@ -3,7 +3,7 @@ import { decodeKey, encodeKey, malformedKey } from "./key-text.ts";
 import { KEY_LENGTH } from "../format/limits.ts";
 import type { KeyPair } from "./wrap-key.ts";
 import { isCanonicalPublicKey, isLowOrder } from "./public-key.ts";
-import { portableNaCl } from "./nacl/nacl-portable.ts";
+import { loadedNaCl } from "./nacl/load-nacl.ts";
 import { randomKey } from "./key-schedule.ts";
 import { usage } from "../errors.ts";
 
@@ -109,7 +109,7 @@ export function keyPairOf(identity: Identity): KeyPair {
 }
 
 function newIdentity(secretKey: Uint8Array): Identity {
-  const publicKey = portableNaCl.publicKey(secretKey);
+  const publicKey = loadedNaCl().publicKey(secretKey);
   const identity = Object.freeze({ recipient: recipientFromPublicKey(publicKey) });
   keyPairs.set(identity, { secretKey, publicKey });
   return identity;

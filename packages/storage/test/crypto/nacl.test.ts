@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import nacl from "tweetnacl";
 import fc from "fast-check";
-import { loadNaCl } from "../../src/crypto/nacl/load-nacl.ts";
+import { loadNaCl, loadedNaCl } from "../../src/crypto/nacl/load-nacl.ts";
 import { nativeNaCl } from "../../src/crypto/nacl/nacl-native.ts";
 import { portableNaCl } from "../../src/crypto/nacl/nacl-portable.ts";
 import { rejects } from "../format/fails.ts";
@@ -96,6 +96,12 @@ describe("loading", () => {
     expect(await loadNaCl("auto")).toBe(nativeNaCl);
     expect(await loadNaCl("native")).toBe(nativeNaCl);
     expect(await loadNaCl("portable")).toBe(portableNaCl);
+  });
+
+  test("the native library is there for callers that cannot wait, once it is loaded", async () => {
+    await loadNaCl();
+    await loadNaCl("portable");
+    expect(loadedNaCl()).toBe(nativeNaCl);
   });
 
   test("accepts an implementation", async () => {

@@ -6,6 +6,7 @@ import type { NaCl } from "./nacl.ts";
 export type NaClChoice = "auto" | "native" | "portable";
 
 let native: Promise<NaCl | Error> | undefined;
+let loadedNative: NaCl | undefined;
 
 /**
  * Loads the implementation, once per process.
@@ -24,11 +25,19 @@ export async function loadNaCl(choice: NaClChoice | NaCl = "auto"): Promise<NaCl
     (error: unknown) => new Error("sodium-native did not load", { cause: error }),
   );
   const loaded = await native;
-  if (!(loaded instanceof Error)) return loaded;
+  if (!(loaded instanceof Error)) return (loadedNative = loaded);
   if (choice === "auto") return portableNaCl;
   throw new StorageError(
     "usage",
     'cannot load the native NaCl library: install sodium-native, or choose "auto" or "portable"',
     { cause: loaded },
   );
+}
+
+/**
+ * The native implementation if it was loaded before, otherwise the portable one, for callers that cannot
+ * wait. Both give the same bytes.
+ */
+export function loadedNaCl(): NaCl {
+  return loadedNative ?? portableNaCl;
 }

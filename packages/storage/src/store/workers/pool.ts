@@ -134,7 +134,8 @@ export function threadsOf(requested: number | undefined): number {
     throw usage(`workers must be an integer from 0 to ${THREADS_MAX}`);
   }
   const builtin = typeof process === "undefined" ? undefined : process.getBuiltinModule;
-  if (builtin?.("node:worker_threads") === undefined) return 0;
+  // Asked without loading it, which takes longer than storing a small blob.
+  if (builtin?.("node:module").isBuiltin("node:worker_threads") !== true) return 0;
   if (requested !== undefined) return requested;
   const cores = builtin("node:os").availableParallelism();
   return cores < 2 ? 0 : Math.min(cores, THREADS_DEFAULT_MAX);
