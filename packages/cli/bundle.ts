@@ -1,9 +1,10 @@
 /**
- * Builds the published command in `dist`: `main.cjs`, which prints the version and the overview,
- * `run.cjs` with all commands, `snapshots.cjs` with the library of snapshots and `gateway.cjs` with the S3
- * server, so that other commands do not load them, `worker.cjs`, `pack-worker.cjs`, `file-worker.cjs`,
- * `digest-worker.cjs` and `sqlite-worker.cjs` for threads, `link-page.cjs` with the page that opens links, their bytecode, which saves parsing, the licences of the bundled packages, a bill of materials, and `launcher.cjs`, with which
- * Node starts all that on Bun. Native packages, and those that only large files and object stores need,
+ * Builds the published command in `dist`: `main.cjs`, which prints the version and the overview, the parts
+ * of the command, of which `run.cjs` is always loaded (see PARTS), `snapshots.cjs` with the library of
+ * snapshots and `gateway.cjs` with the S3 server, so that other commands do not load them, `worker.cjs`,
+ * `pack-worker.cjs`, `file-worker.cjs`, `digest-worker.cjs` and `sqlite-worker.cjs` for threads,
+ * `link-page.cjs` with the page that opens links, their bytecode, which saves parsing, the licences of the
+ * bundled packages, a bill of materials, and `launcher.cjs`, with which Node starts all that on Bun. Native packages, and those that only large files and object stores need,
  * stay outside as dependencies.
  *
  * Usage: bun packages/cli/bundle.ts [FOLDER]
@@ -12,6 +13,7 @@ import { type BunPlugin, build, write } from "bun";
 import { access, copyFile, mkdir, mkdtemp, readdir, rename, rm, utimes } from "node:fs/promises";
 import { type Seam, licences, packagesOf, seamsPlugin } from "./building.ts";
 import { join, resolve } from "node:path";
+import { type Part, buildParts } from "./parts.ts";
 import { buildPage } from "@idk/link/build-page";
 import { billOfMaterials } from "../../script/sbom.ts";
 
@@ -92,7 +94,7 @@ const SHARED = ["@idk/storage", "@idk/storage/blobs"] as const;
  * All libraries have to use the same modules, because the secrets of keys are kept in one of them.
  * `run.cjs` gives its own to `snapshots.cjs` and `gateway.cjs`, when they are loaded.
  */
-const GIVING: Seam = {
+const givingSeam = (give: string): Seam => ({
   file: /\/cli\/src\/run\.ts$/u,
   from: "export async function run(",
   to: `export function shared(name) {
@@ -100,8 +102,9 @@ const GIVING: Seam = {
       ${SHARED.map((name) => `case "${name}": return require("${name}");`).join("\n")}
     }
   }
+  ${give}
   export async function run(`,
-};
+});
 const TAKING: BunPlugin = {
   name: "shared",
   setup(builder) {
@@ -116,6 +119,17 @@ const TAKING: BunPlugin = {
   },
 };
 
+/** The command itself. The first part has what is needed to put, get and stat, whatever is configured. */
+const PARTS: readonly Part[] = [
+  {
+    name: "run",
+    from: /^packages\/(?:cli\/src\/(?:commands\/(?:put|get|show)|config\/read-config|config\/toml|put\/.*|progress\/.*|keys\/(?:keychain|identity-command))|storage\/src\/(?:backend\/filesystem|crypto\/nacl\/.*))\.ts$/u,
+  },
+  { name: "object-stores", from: /^packages\/storage\/src\/backend\//u },
+  { name: "snapshot-commands", from: /^packages\/cli\/src\/(?:commands\/)?snapshots\//u },
+  { name: "commands", from: /./u },
+];
+
 /** Module names that stay external, and their names in the bundle, resolved from the script. */
 const OUTSIDE: Readonly<Record<string, string>> = {
   "@idk/gateway": "./gateway.cjs",
@@ -124,9 +138,9 @@ const OUTSIDE: Readonly<Record<string, string>> = {
   "./file-worker.cjs": "./file-worker.cjs",
   "./link-page.cjs": "./link-page.cjs",
   "./pack-worker.cjs": "./pack-worker.cjs",
-  "./run.cjs": "./run.cjs",
   "./sqlite-worker.cjs": "./sqlite-worker.cjs",
   "./worker.cjs": "./worker.cjs",
+  ...Object.fromEntries(PARTS.map(({ name }) => [`./${name}.cjs`, `./${name}.cjs`])),
   "sodium-native/package.json": "sodium-native/package.json",
   "#lz4-native": "lz4-napi",
   "#threads": "piscina",
@@ -158,11 +172,10 @@ try {
     metafile: true,
     external: EXTERNAL,
   } as const;
-  const commands = await build({
+  const starters = await build({
     ...common,
     entrypoints: [
       join(import.meta.dir, "src/main.ts"),
-      join(import.meta.dir, "src/run.ts"),
       join(root, "packages/storage/src/store/workers/worker.ts"),
       join(root, "packages/snapshots/src/write/packs/pack-worker.ts"),
       join(root, "packages/snapshots/src/restore/threads/file-worker.ts"),
@@ -170,8 +183,12 @@ try {
       join(root, "packages/gateway/src/catalog/database/sqlite-worker.ts"),
     ],
     naming: "[name].cjs",
-    plugins: [seamsPlugin([...SEAMS, GIVING], OUTSIDE)],
+    plugins: [seamsPlugin(SEAMS, OUTSIDE)],
   });
+  const run = { ...common, entrypoints: [join(import.meta.dir, "src/run.ts")] as [string] };
+  const parts = await buildParts(run, PARTS, root, (give) => [
+    seamsPlugin([...SEAMS, givingSeam(give)], OUTSIDE),
+  ]);
   const libraries = await Promise.all(
     ["snapshots", "gateway"].map(async (name) =>
       build({
@@ -182,7 +199,7 @@ try {
       }),
     ),
   );
-  const builds = [commands, ...libraries];
+  const builds = [starters, ...parts, ...libraries];
   const outputs = builds.flatMap((built) => built.outputs);
 
   // Bun silently omits bytecode that it cannot generate.

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readdir, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { tmpdir } from "node:os";
 
@@ -37,10 +37,10 @@ async function run(preload: string, program: string[], env: Record<string, strin
 }
 
 /** Runs commands on a store of their own, and returns what each prints. */
-const commands = (preload: string, name: string) => {
+const commands = (preload: string, name: string, main = MAIN) => {
   const env = { IDK_STORE: path(`${name}-blobs`), IDK_IDENTITY: path("key") };
   return async (...args: string[]) => {
-    const { stdout, stderr, exitCode } = await run(preload, [MAIN, ...args], env);
+    const { stdout, stderr, exitCode } = await run(preload, [main, ...args], env);
     expect({ stderr, exitCode }).toMatchObject({ exitCode: 0 });
     return stdout.trim();
   };
@@ -75,3 +75,25 @@ test("idk put, get and stat of a small file load none of them", async () => {
   expect(await Bun.file(path("fetched")).text()).toBe("local");
   expect(await ok("stat", address)).toContain("5 bytes");
 });
+
+test("of the published scripts, they load the first part of the command only", async () => {
+  const dist = path("dist");
+  await built(dist);
+  await symlink(join(root, "packages/cli/node_modules"), path("node_modules"));
+  for (const name of await readdir(dist)) {
+    if (!/^(?:main|run)\.cjs(?:\.jsc)?$/u.test(name)) await rm(join(dist, name));
+  }
+  const ok = commands(NO_SLOW_MODULES, "published", join(dist, "main.cjs"));
+  const address = await ok("put", "--recipient", recipient, path("file"));
+  expect(await ok("get", address)).toBe("local");
+  expect(await ok("stat", address)).toContain("5 bytes");
+  // Other commands need the parts that are missing.
+  expect((await run(NO_SLOW_MODULES, [join(dist, "main.cjs"), "copy"])).exitCode).not.toBe(0);
+});
+
+async function built(dist: string): Promise<void> {
+  const child = Bun.spawn([process.execPath, join(root, "packages/cli/bundle.ts"), dist], {
+    stderr: "inherit",
+  });
+  expect(await child.exited).toBe(0);
+}

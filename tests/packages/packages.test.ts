@@ -97,12 +97,15 @@ describe.each(PACKAGES)("the package %s", (name) => {
 });
 
 const SCRIPTS = [
+  "commands.cjs",
   "digest-worker.cjs",
   "file-worker.cjs",
   "gateway.cjs",
   "main.cjs",
+  "object-stores.cjs",
   "pack-worker.cjs",
   "run.cjs",
+  "snapshot-commands.cjs",
   "snapshots.cjs",
   "sqlite-worker.cjs",
   "worker.cjs",
