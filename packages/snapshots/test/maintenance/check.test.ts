@@ -144,6 +144,25 @@ describe("parts of a check", () => {
     expect(sum).toEqual({ packs, metadataPacks, opened, openedBytes });
   });
 
+  test("report heads, forks and records once, and parts of a backup where its packs are missing", async () => {
+    const given = await testRepository();
+    await backUp(given, "home", FOLDER);
+    await backUp(given, "home", FOLDER);
+    const thief = writerKeyFromSeed(new Uint8Array(32).fill(3));
+    const generation = given.clock.now;
+    await storeBackup(given, thief, "home", { generation, packs: [] });
+    const packs = ["1a", "cd", "ce"].map((digits) => digits.repeat(32) as Address);
+    await storeBackup(given, given.owner, "laptop", { generation, packs, kind: "part" });
+    const found: string[] = [];
+    for (const shard of SHARDS) {
+      const { problems } = await checked(given, { shard });
+      const parts = problems.flatMap((one) => (one.kind === "part" ? [one.missing] : []));
+      expect(parts).toEqual(shard.has("1") ? [1] : shard.has("c") ? [2] : []);
+      found.push(...lines(problems.filter(({ kind }) => kind !== "part")));
+    }
+    expect(found.toSorted()).toEqual(["fork of 2 open", "head head"]);
+  });
+
   test("leave out packs that are known to be sound", async () => {
     const given = await testRepository();
     await backUp(given, "home", FOLDER);
