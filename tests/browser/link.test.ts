@@ -1,162 +1,53 @@
-import { type Bucket, minioServer, newBucket } from "../servers/s3-servers.ts";
-import { type PageServer, type Visit, liveBytes, servePage, visit } from "./link-page.ts";
-import { GetObjectCommand, PutObjectCommand } from "@aws-sdk/client-s3";
-import { type Identity, type Store, createStore, generateIdentity } from "@idk/storage";
 import { MiB, testContent } from "../live/content.ts";
-import { afterAll, afterEach, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
-import { launchChromium, missingChromium } from "./chromium.ts";
-import { serverUrl, skipIfMissing } from "../servers/require-server.ts";
-import type { Backend, Metadata } from "@idk/storage";
-import type { Browser } from "puppeteer-core";
-import { createLink } from "@idk/link";
-import { minio } from "@idk/storage/minio";
+import { crc32, deflateSync } from "node:zlib";
+import { expect, setDefaultTimeout, test } from "bun:test";
+import { missingForLinks, useLinkSite } from "./link-site.ts";
+import { skipIfMissing } from "../servers/require-server.ts";
 
 setDefaultTimeout(120_000);
 
 /** One black pixel. */
-const PNG = Buffer.from(
-  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNgAAAAAgABSK+kcQAAAABJRU5ErkJggg==",
-  "base64",
+const PNG = blackPng(1, 1);
+
+/** A PNG with one bit a pixel. */
+function blackPng(width: number, height: number): Buffer<ArrayBuffer> {
+  const chunk = (type: string, data: Uint8Array): Buffer => {
+    const body = Buffer.concat([Buffer.from(type), data]);
+    const numbers = Buffer.alloc(8);
+    numbers.writeUInt32BE(data.length);
+    numbers.writeUInt32BE(crc32(body), 4);
+    return Buffer.concat([numbers.subarray(0, 4), body, numbers.subarray(4)]);
+  };
+  const header = Buffer.alloc(13);
+  header.writeUInt32BE(width);
+  header.writeUInt32BE(height, 4);
+  header[8] = 1;
+  const rows = deflateSync(Buffer.alloc(height * (1 + Math.ceil(width / 8))));
+  return Buffer.concat([
+    Buffer.from("\x89PNG\r\n\x1a\n", "latin1"),
+    chunk("IHDR", header),
+    chunk("IDAT", rows),
+    chunk("IEND", Buffer.alloc(0)),
+  ]);
+}
+
+/**
+ * A JPEG of 9000 × 9000 pixels for browsers, and of one for a reader that takes what follows the restart
+ * marker at its start, which has no length, for a segment to skip.
+ */
+const TWO_SIZES = Buffer.from(
+  "ffd8 ffd0 0019 ffc0000b0823282328 01011100 ffda0008010100003f00 ffc0000b0800010001 01011100 ffd9".replaceAll(
+    " ",
+    "",
+  ),
+  "hex",
 );
 
-const missing = [...missingChromium, ...(serverUrl("minio") === undefined ? ["MinIO"] : [])];
-
-skipIfMissing(missing)("the page that opens links", () => {
-  let server: PageServer;
-  let bucket: Bucket;
-  let backend: Backend;
-  let identity: Identity;
-  let store: Store;
-  let browser: Browser;
-  let current: Visit;
-
-  beforeAll(async () => {
-    server = await servePage();
-    bucket = await newBucket(minioServer());
-    const { endpoint, accessKeyId: accessKey, secretAccessKey: secretKey } = bucket.server;
-    backend = minio({ endpoint, bucket: bucket.name, accessKey, secretKey });
-    identity = await generateIdentity();
-    store = createStore({ backend, recipients: [identity.recipient], identities: [identity] });
-    browser = await launchChromium();
-  });
-  afterAll(async () => {
-    await browser?.close();
-    await store?.close();
-    await bucket?.remove();
-    await server?.stop();
-  });
-  afterEach(async () => {
-    const origins = new Set(current.watched.requests.map((request) => new URL(request).origin));
-    const violations = current.page.isClosed() ? [] : await current.violations();
-    await current.close();
-    // Of the page and of the store, and no others.
-    origins.delete(new URL(server.url).origin);
-    origins.delete(bucket.server.endpoint);
-    expect({ origins: [...origins], violations }).toEqual({ origins: [], violations: [] });
-  });
-
-  async function linkTo(address: string, expiresIn = 3600): Promise<string> {
-    const identities = [identity];
-    return (await createLink({ backend, address, identities, page: server.url, expiresIn })).url;
-  }
-
-  async function share(content: Uint8Array | string, metadata: Metadata = {}): Promise<string> {
-    const bytes = typeof content === "string" ? new TextEncoder().encode(content) : content;
-    return linkTo(await store.put(bytes, { metadata }));
-  }
-
-  async function openPage(link: string, width?: number): Promise<Visit> {
-    current = await visit(browser, width);
-    await current.page.goto(link);
-    return current;
-  }
-
-  const textOf = async (selector: string): Promise<string> =>
-    current.page.$eval(selector, ({ textContent }) => textContent);
-
-  test("saves 1 KB under the name that the sender gave, and tells nobody the link", async () => {
-    const content = testContent(1000, 1);
-    const link = await linkTo(
-      await store.put(content.stream(), { metadata: { name: "Übung 1.bin" } }),
-    );
-    const { page, watched, click, status, download, errors } = await openPage(link);
-    const saved = download();
-    await click("save");
-    const { sha256 } = content;
-    expect(await saved).toEqual({ state: "completed", name: "Übung 1.bin", sha256 });
-    expect(await status(/^Saved/u)).toBe(
-      "Saved. All of the file was verified and handed to the browser.",
-    );
-    expect(errors()).toEqual([]);
-
-    const fragment = new URL(link).hash.slice(1);
-    const secret = fragment.split("~").at(-1)!;
-    // The browser's list of requests shows the fragment of the first, which it does not send.
-    const told = [...watched.requests.map((url) => url.split("#")[0]), ...server.requests].join(
-      "\n",
-    );
-    expect(told).toContain(new URL(server.url).pathname);
-    expect([fragment, secret].filter((text) => told.includes(text))).toEqual([]);
-    expect(await page.evaluate(() => [location.href, document.referrer])).toEqual([server.url, ""]);
-    // The link survives a reload all the same.
-    await page.reload();
-    await page.waitForSelector("#save:not([hidden])");
-    expect(await textOf("#name")).toBe("Übung 1.bin");
-  });
-
-  test("saves 100 MB in bounded memory", async () => {
-    const content = testContent(100_000_000, 2);
-    const link = await linkTo(await store.put(content.stream(), { metadata: { name: "big.bin" } }));
-    const { page, click, status, download, errors } = await openPage(link);
-    const saved = download();
-    await click("save");
-    const isWorker = (target: { type(): string }): boolean => target.type() === "service_worker";
-    const worker = await (await browser.waitForTarget(isWorker)).createCDPSession();
-    const pageSession = await page.createCDPSession();
-    const samples: number[] = [];
-    let isDone = false;
-    const sampling = (async () => {
-      while (!isDone) {
-        samples.push((await liveBytes(pageSession)) + (await liveBytes(worker)));
-      }
-    })();
-    const { state, sha256 } = await saved;
-    isDone = true;
-    await sampling;
-    expect({ state, sha256 }).toEqual({ state: "completed", sha256: content.sha256 });
-    expect(await status(/^Saved/u)).toContain("verified");
-    // Five chunks of 4 MiB, twice while they are decrypted, what is on the way to the disk, and garbage
-    // that was made since the collection; but never all of the content.
-    expect(samples.length).toBeGreaterThan(5);
-    const peak = Math.max(...samples);
-    expect(peak).toBeGreaterThan(4 * MiB);
-    expect(peak).toBeLessThan(content.size);
-    expect(errors()).toEqual([]);
-  });
-
-  test("fails a download at a damaged chunk, and saves nothing after it", async () => {
-    const content = testContent(20 * MiB, 3);
-    const address = await store.put(content.stream());
-    const link = await linkTo(address);
-    const parts = await Array.fromAsync(store.treeAddresses(address));
-    const { client, name: Bucket } = bucket;
-    const Key = parts[2]!;
-    const { Body } = await client.send(new GetObjectCommand({ Bucket, Key }));
-    const damaged = await Body!.transformToByteArray();
-    damaged[1_000_000]! ^= 1;
-    await client.send(new PutObjectCommand({ Bucket, Key, Body: damaged }));
-    const { click, status, download } = await openPage(link);
-    const saved = download();
-    await click("save");
-    expect((await saved).state).toBe("canceled");
-    expect(await status(/damaged/u)).toBe(
-      "A part of this file is damaged on the server, or somebody replaced it. Ask the sender to check the file and to send a new link.",
-    );
-    expect(await current.page.$("#save[hidden]")).toBe(null);
-  });
+skipIfMissing(missingForLinks)("the page that opens links", () => {
+  const { site, linkTo, share, openTab, openPage, textOf } = useLinkSite();
 
   test("says that a link has expired", async () => {
-    const link = await linkTo(await store.put(new Uint8Array(1000)), 1);
+    const link = await linkTo(await site.store.put(new Uint8Array(1000)), 1);
     await Bun.sleep(2500);
     const { status } = await openPage(link);
     expect(await status(/./u)).toBe("This link has expired. Ask the sender for a new one.");
@@ -164,7 +55,7 @@ skipIfMissing(missing)("the page that opens links", () => {
   });
 
   test("says that a link expired while the page was open", async () => {
-    const link = await linkTo(await store.put(testContent(9 * MiB, 4).stream()), 3);
+    const link = await linkTo(await site.store.put(testContent(9 * MiB, 4).stream()), 3);
     const { page, click, status, download } = await openPage(link);
     await page.waitForSelector("#save:not([hidden])");
     await Bun.sleep(4500);
@@ -210,12 +101,11 @@ skipIfMissing(missing)("the page that opens links", () => {
 
   test("says that the server does not respond, and tries again when asked to", async () => {
     const link = await share("back again");
-    current = await visit(browser);
-    const { page, status, click } = current;
+    const { page, status, click } = await openTab();
     await page.setRequestInterception(true);
     let offline = true;
     page.on("request", (request) => {
-      const refused = offline && request.url().startsWith(bucket.server.endpoint);
+      const refused = offline && request.url().startsWith(site.bucket.server.endpoint);
       void (refused ? request.abort("connectionrefused") : request.continue());
     });
     await page.goto(link);
@@ -257,121 +147,39 @@ skipIfMissing(missing)("the page that opens links", () => {
     expect(errors()).toEqual([]);
   });
 
-  test("stops fetching when a save is cancelled", async () => {
-    const link = await linkTo(await store.put(testContent(60 * MiB, 5).stream()));
-    const { page, click, status, download, watched } = await openPage(link);
-    const saved = download();
-    await click("save");
-    await page.waitForFunction("document.getElementById('progress').value > 0.05");
-    await click("cancel");
-    expect(await status(/Cancelled/u)).toBe("Cancelled.");
-    expect((await saved).state).toBe("canceled");
-    const { length } = watched.requests;
-    await Bun.sleep(1000);
-    expect(watched.requests.length).toBe(length);
+  test("decodes no picture of more than 50 megapixels", async () => {
+    const { page, errors } = await openPage(await share(blackPng(8000, 8000)));
+    await page.waitForSelector("#preview:not([hidden])");
+    expect(await textOf("#preview")).toBe(
+      "This picture is too large to show here: 8,000 × 8,000 pixels. It can be saved.",
+    );
+    expect(await page.$("#save[hidden]")).toBe(null);
+    // One that has another size for the page than for the browser.
+    await page.goto(await share(TWO_SIZES));
+    await page.waitForFunction("document.body.textContent.includes('9,000 × 9,000')");
+    expect(await page.$$eval("#preview img", (images) => images.length)).toBe(0);
+    expect(errors()).toEqual([]);
   });
 
-  test.each(["tells its worker", "cannot tell it"])(
-    "fails a download if the page is closed and %s",
-    async (how) => {
-      const link = await linkTo(await store.put(testContent(60 * MiB, 5).stream()));
-      current = await visit(browser);
-      const { page, click, download } = current;
-      if (how === "cannot tell it") {
-        // As if it crashed.
-        await page.evaluateOnNewDocument(() => {
-          addEventListener("pagehide", (event) => event.stopImmediatePropagation());
-        });
-      }
-      await page.goto(link);
-      const saved = download();
-      await click("save");
-      await page.waitForFunction("document.getElementById('progress').value > 0.05");
-      await page.close();
-      expect((await saved).state).toBe("canceled");
-    },
-  );
-
-  test("says that the browser stopped the download", async () => {
-    const link = await linkTo(await store.put(testContent(60 * MiB, 5).stream()));
-    const { page, click, status, download } = await openPage(link);
-    const saved = download();
-    await click("save");
-    await page.waitForFunction("document.getElementById('progress').value > 0.05");
-    const session = await page.createCDPSession();
-    await session.send("ServiceWorker.enable");
-    await session.send("ServiceWorker.stopAllWorkers");
-    expect((await saved).state).toBe("canceled");
-    expect(await status(/stopped/u)).toBe("The browser stopped the download. Try again.");
+  test("shows nothing of a picture whose size it cannot read", async () => {
+    const { page, status } = await openPage(await share(PNG.subarray(0, 20)));
+    await page.waitForSelector("#save:not([hidden])");
+    const long = Buffer.concat([PNG.subarray(0, 20), Buffer.alloc(2 * MiB)]).fill(0, 12, 20);
+    await page.goto(await share(long, { name: "long.png" }));
+    await page.locator("#show").click();
+    expect(await status(/./u)).toBe(
+      "This file is not a picture that can be shown here. It can be saved.",
+    );
+    expect(await page.$("#preview[hidden]")).not.toBe(null);
   });
 
   test("opens compressed content", async () => {
     const text = "the same line again and again\n".repeat(10_000);
     const bytes = new TextEncoder().encode(text);
-    const link = await linkTo(await store.put(bytes, { compression: "lz4" }));
+    const link = await linkTo(await site.store.put(bytes, { compression: "lz4" }));
     const { page, errors } = await openPage(link);
     await page.waitForSelector("#preview pre");
     expect(await textOf("#preview pre")).toBe(text);
     expect(errors()).toEqual([]);
-  });
-
-  test("saves without service workers, from memory", async () => {
-    const content = testContent(3 * MiB, 6);
-    const link = await linkTo(
-      await store.put(content.stream(), { metadata: { name: "../a:b.bin" } }),
-    );
-    current = await visit(browser);
-    const { page, click, download, status } = current;
-    await page.evaluateOnNewDocument(() => {
-      Object.defineProperty(navigator, "serviceWorker", { value: undefined });
-    });
-    await page.goto(link);
-    const saved = download();
-    await click("save");
-    const { sha256 } = content;
-    expect(await saved).toEqual({ state: "completed", name: "_a_b.bin", sha256 });
-    expect(await status(/^Saved/u)).toContain("verified");
-  });
-
-  test("saves from memory if the browser ignores the download of the frame", async () => {
-    const content = testContent(1000, 7);
-    const link = await linkTo(await store.put(content.stream(), { metadata: { name: "a.bin" } }));
-    current = await visit(browser);
-    const { page, click, download, status } = current;
-    await page.evaluateOnNewDocument(() => {
-      Object.defineProperty(HTMLIFrameElement.prototype, "src", { set() {} });
-    });
-    await page.goto(link);
-    const saved = download();
-    await click("save");
-    const { sha256 } = content;
-    expect(await saved).toEqual({ state: "completed", name: "a.bin", sha256 });
-    expect(await status(/^Saved/u)).toContain("verified");
-  });
-
-  test("ends a save whose worker does not answer any more", async () => {
-    const link = await linkTo(await store.put(testContent(60 * MiB, 8).stream()));
-    current = await visit(browser);
-    const { page, click, status, download } = current;
-    await page.evaluateOnNewDocument(() => {
-      const { postMessage } = ServiceWorker.prototype;
-      const isPing = (message: { kind: string }): boolean => message.kind === "ping";
-      ServiceWorker.prototype.postMessage = function (message: never, ports: never) {
-        if (!isPing(message)) postMessage.call(this, message, ports);
-      };
-    });
-    await page.goto(link);
-    await page.setRequestInterception(true);
-    // The last bytes never come.
-    let count = 0;
-    page.on("request", (request) => {
-      if (!request.url().startsWith(bucket.server.endpoint) || (count += 1) < 4) {
-        void request.continue();
-      }
-    });
-    const saved = download();
-    await click("save");
-    expect(await status(/stopped/u)).toBe("The browser stopped the download. Try again.");
-    expect((await saved).state).toBe("canceled");
   });
 });

@@ -15,6 +15,7 @@ const amount = element("amount");
 const saveButton = element("save") as HTMLButtonElement;
 const showButton = element("show") as HTMLButtonElement;
 const cancelButton = element("cancel") as HTMLButtonElement;
+const otherButton = element("other") as HTMLButtonElement;
 const retryButton = element("retry") as HTMLButtonElement;
 const preview = element("preview");
 const details = element("details");
@@ -24,6 +25,8 @@ const frame = element("download") as HTMLIFrameElement;
 const actions = { save() {}, show() {}, cancel() {}, retry() {} };
 /** Ends everything that belongs to the link that is shown. */
 let shown = new AbortController();
+let shownFragment = "";
+let isSaving = false;
 
 /**
  * The link: what followed `#`. It is taken out of the address, so that it is not on the screen or copied
@@ -45,8 +48,10 @@ async function open(): Promise<void> {
   shown.abort();
   shown = new AbortController();
   const { signal } = shown;
+  isSaving = false;
   reset();
   const fragment = takeFragment();
+  shownFragment = fragment;
   try {
     if (fragment === "") {
       throw new PageError(
@@ -65,6 +70,14 @@ async function open(): Promise<void> {
   }
 }
 
+/** Opens the link that the address has now. A save would end, so while one runs, the reader decides. */
+function openNext(): void {
+  if (!isSaving) return void open();
+  const isOther = takeFragment() !== shownFragment;
+  otherButton.hidden = !isOther;
+  tell(isOther ? "This file is still being saved. Opening the other link stops that." : "Saving");
+}
+
 function reset(): void {
   name.textContent = "Opening…";
   facts.textContent = "";
@@ -74,6 +87,7 @@ function reset(): void {
     saveButton,
     showButton,
     cancelButton,
+    otherButton,
     retryButton,
     preview,
     details,
@@ -135,6 +149,7 @@ async function runSave(link: OpenedLink, shownSignal: AbortSignal): Promise<void
   saveButton.hidden = true;
   cancelButton.hidden = false;
   saving.hidden = false;
+  isSaving = true;
   cancelButton.focus();
   const onProgress = (bytes: number): void => {
     progress.value = link.size === 0 ? 1 : bytes / link.size;
@@ -152,6 +167,7 @@ async function runSave(link: OpenedLink, shownSignal: AbortSignal): Promise<void
   } finally {
     removeEventListener("beforeunload", askToStay);
     if (!shownSignal.aborted) {
+      isSaving = false;
       saving.hidden = true;
       cancelButton.hidden = true;
       saveButton.hidden = false;
@@ -180,12 +196,13 @@ function tell(sentence: string, tone: "" | "good" | "bad" = ""): void {
 saveButton.addEventListener("click", () => actions.save());
 showButton.addEventListener("click", () => actions.show());
 cancelButton.addEventListener("click", () => actions.cancel());
+otherButton.addEventListener("click", () => void open());
 retryButton.addEventListener("click", () => actions.retry());
 // A link that is pasted while the page is open changes only what follows #.
-addEventListener("hashchange", () => void open());
+addEventListener("hashchange", openNext);
 // Going back to an earlier link changes only the state.
 addEventListener("popstate", () => {
-  if (location.hash === "") void open();
+  if (location.hash === "") openNext();
 });
 void registerWorker();
 void open();

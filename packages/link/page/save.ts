@@ -13,6 +13,11 @@ const START_MS = 20_000;
 const START_SMALL_MS = 5000;
 /** Browsers end idle service workers after half a minute. */
 const PING_MS = 5000;
+/**
+ * How many pings in a row a worker may leave unanswered. One is no sign of a fault: when the machine
+ * wakes from sleep, the time for an answer is over before the answer can come.
+ */
+const UNANSWERED_MAX = 3;
 const NOT_STARTED = new PageError(
   "The browser did not start the download. Allow downloads for this page and try again.",
 );
@@ -104,8 +109,11 @@ async function saveByWorker(
       port.addEventListener("message", ({ data }: MessageEvent<FromWorker>) => onMessage[data]());
       port.start();
       start = setTimeout(reject, startMs, NOT_STARTED);
+      let unanswered = 0;
       const ping = async (): Promise<void> => {
-        if (!(await ask(worker, { kind: "ping", id })))
+        const isThere = await ask(worker, { kind: "ping", id });
+        unanswered = isThere === undefined ? unanswered + 1 : 0;
+        if (isThere === false || unanswered === UNANSWERED_MAX)
           fail("The browser stopped the download. Try again.");
       };
       pings = setInterval(() => void ping(), PING_MS);

@@ -1,16 +1,38 @@
 import { expect, test } from "bun:test";
-import { isCalledPicture, recognize } from "../../page/preview.ts";
+import { isCalledPicture, isTooLarge, recognize } from "../../page/preview.ts";
 
 const bytes = (text: string): Uint8Array => Buffer.from(text, "latin1");
 
-test.each([
-  ["image/png", "\x89PNG\r\n\x1a\n\0"],
-  ["image/jpeg", "\xff\xd8\xff\xe0"],
-  ["image/gif", "GIF89a\x01"],
-  ["image/webp", "RIFF\x10\0\0\0WEBPVP8 "],
-  ["image/avif", "\0\0\0\x1cftypavif"],
-])("recognizes %s by its first bytes", (type, start) => {
-  expect(recognize(bytes(start))).toEqual({ kind: "picture", type });
+const AVIF =
+  "\0\0\0\x14ftypavif\0\0\0\0avif\0\0\0\x52meta\0\0\0\0\0\0\0\x0epitm\0\0\0\0\0\x01" +
+  "\0\0\0\x38iprp\0\0\0\x1cipco\0\0\0\x14ispe\0\0\0\0\0\0\x75\x30\0\0\0\x02" +
+  "\0\0\0\x14ipma\0\0\0\0\0\0\0\x01\0\x01\x01\x01";
+
+const HEADS = [
+  ["image/png", "\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\x75\x30\0\0\0\x02"],
+  ["image/jpeg", "\xff\xd8\xff\xe0\0\x04JF\xff\xc0\0\x0b\x08\0\x02\x75\x30"],
+  ["image/gif", "GIF89a\x30\x75\x02\0"],
+  ["image/webp", "RIFF\x1e\0\0\0WEBPVP8X\x0a\0\0\0\0\0\0\0\x2f\x75\0\x01\0\0"],
+  ["image/avif", AVIF],
+] as const;
+
+test.each(HEADS)("recognizes %s and its size by its head", (type, head) => {
+  const size = { width: 30_000, height: 2 };
+  expect(recognize(bytes(head))).toEqual({ kind: "picture", type, size });
+});
+
+test.each(HEADS)("does not show %s without a size", (_, head) => {
+  expect(recognize(bytes(head.slice(0, -1)))).toBeUndefined();
+});
+
+test("does not show a picture without pixels", () => {
+  expect(recognize(bytes("GIF89a\0\0\x02\0"))).toBeUndefined();
+});
+
+test("a picture of more than 50 megapixels is too large", () => {
+  expect(isTooLarge({ width: 50_000_000, height: 1 })).toBe(false);
+  expect(isTooLarge({ width: 50_000_001, height: 1 })).toBe(true);
+  expect(isTooLarge({ width: 2 ** 32 - 1, height: 2 ** 32 - 1 })).toBe(true);
 });
 
 test.each([
