@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { chmod, mkdir, mkdtemp, readdir, rename, rm, symlink, writeFile } from "node:fs/promises";
-import { cleanNpm, emptyProject, ok, root, run } from "./projects.ts";
+import { cleanNpm, emptyProject, expectPage, ok, root, run } from "./projects.ts";
 import { basename, join } from "node:path";
 import { skipIfMissing } from "../servers/require-server.ts";
 import { tmpdir } from "node:os";
@@ -76,6 +76,11 @@ skipIfMissing(npm === null || node === null ? ["npm"] : [])("the command on Node
     const [name] = await readdir(join(installed, "node_modules/@oven"));
     const bun = join(installed, "node_modules/@oven", name!, "bin/bun");
     expect(await ok([bun, "threads.cjs"], installed, env)).toBe("they run\n");
+  });
+
+  test("writes the page that opens links", async () => {
+    await idk("link", "--page", "page");
+    await expectPage(join(at, "page"));
   });
 
   test("Node runs the script for Bun by the launcher too", async () => {

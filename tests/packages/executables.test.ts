@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
-import { ok, root, run } from "./projects.ts";
+import { expectPage, ok, root, run } from "./projects.ts";
 import { PLATFORMS, compileFor, release } from "../../script/release.ts";
 import { VERSION } from "../../packages/cli/building.ts";
 import { join } from "node:path";
@@ -77,6 +77,11 @@ describe.skipIf(!runsHere)("the executable for Linux on x64", () => {
       const address = await runIdk("put", "minutes", "--compress", compression);
       expect(await runIdk("get", address.trim())).toBe(text);
     }
+  });
+
+  test("writes the page that opens links", async () => {
+    await runIdk("link", "--page", "page");
+    await expectPage(join(hostile, "page"));
   });
 
   test("without libsodium uses the NaCl in JavaScript, and `idk doctor` explains it", async () => {

@@ -1,6 +1,7 @@
 import { copyFile, mkdir, writeFile } from "node:fs/promises";
 import { expect } from "bun:test";
 import { join } from "node:path";
+import { buildPage } from "@idk/link/build-page";
 
 /** The root of the repository. */
 export const root: string = join(import.meta.dir, "../..");
@@ -100,4 +101,13 @@ export async function roundTripProject(folder: string, name: string): Promise<st
   await copyFile(join(root, answers), join(at, answers));
   await copyFile(join(root, "tests/runtimes/node-round-trip.mjs"), join(at, ROUND_TRIP));
   return at;
+}
+
+/** Expects that a folder has the page that opens links, as it is built from the sources. */
+export async function expectPage(folder: string): Promise<void> {
+  const { files } = await buildPage();
+  expect([...files.keys()]).toContain("service-worker.js");
+  for (const [name, text] of files) {
+    expect(await Bun.file(join(folder, name)).text()).toBe(text);
+  }
 }

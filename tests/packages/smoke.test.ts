@@ -39,6 +39,11 @@ test.each([
     "case $* in get*large*) echo else >large-copy; exit ;; esac",
     "64 MiB did not come back unchanged",
   ],
+  [
+    "without the page that opens links",
+    '[ "$1" != link ] || { mkdir page; echo else >page/index.html; exit; }',
+    "link --page did not write style.css",
+  ],
   ["whose threads fail", "case $* in *--workers*) exit 1 ;; esac", ""],
 ])("script/smoke rejects a command %s", async (_, line, message) => {
   const command = join(folder, "idk");

@@ -110,6 +110,7 @@ function withNames(output: string, folder: string, variables: string): string {
     .replaceAll(/\b[0-9a-f]{32}\b/gu, "<uuid>")
     .replaceAll(/\b(?:[0-9a-f]{20}|[0-9a-f]{12})\b/gu, "<digits>")
     .replaceAll(/\/[0-9a-f]{2}(?=\/(?:<address>|\$))/gu, "/<shard>")
+    .replaceAll(/~[\w-]{43}~[\w-]{43}(?=["\n])/gu, "~<list>~<secret>")
     .replaceAll(/\bidk1[0-9a-z]{50,}/gu, "<recipient>")
     .replaceAll(/\bidk-writer1[0-9a-z]{50,}/gu, "<writer>")
     .replaceAll(/\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d)?(?:\.\d+)?Z?/gu, "<date>")
