@@ -1,5 +1,6 @@
+import type { FileHandle } from "node:fs/promises";
 import { usage } from "../errors/failures.ts";
-import { readUpTo, withSmallFile } from "../input/small-file.ts";
+import { AT_ONCE, readUpTo, withSmallFile } from "../input/small-file.ts";
 import type { Session } from "../session.ts";
 
 /**
@@ -8,7 +9,27 @@ import type { Session } from "../session.ts";
  * @param what the kind of file, for messages
  */
 export async function readKeyFile(path: string, what: string): Promise<Uint8Array> {
-  return withSmallFile(path, what, (handle) => readUpTo(handle));
+  return withSmallFile(path, what, (handle) => readKey(handle, path, what), AT_ONCE);
+}
+
+/**
+ * @throws Failure `usage` for a device, which may have no end or be a terminal, and for a pipe that
+ *   gives nothing
+ */
+async function readKey(
+  handle: FileHandle,
+  path: string,
+  what: string,
+): Promise<Uint8Array | undefined> {
+  const stats = await handle.stat();
+  if (stats.isCharacterDevice() || stats.isBlockDevice()) {
+    throw usage(`cannot read the ${what} ${path}: it is a device`);
+  }
+  const bytes = await readUpTo(handle);
+  if (stats.isFIFO() && bytes?.length === 0) {
+    throw usage(`cannot read the ${what} ${path}: it is a pipe, and no program writes to it`);
+  }
+  return bytes;
 }
 
 /** Reads a file that contains a secret, and warns if others can read it. */
@@ -17,7 +38,7 @@ export async function readSecretFile(
   what: string,
   session: Session,
 ): Promise<Uint8Array> {
-  return withSmallFile(path, what, async (handle) => {
+  const readAndWarn = async (handle: FileHandle): Promise<Uint8Array | undefined> => {
     const stats = await handle.stat();
     // Windows has no such modes, and others cannot open a pipe.
     if (process.platform !== "win32" && stats.isFile() && (stats.mode & 0o077) !== 0) {
@@ -25,8 +46,9 @@ export async function readSecretFile(
         `idk: warning: other users of this machine can read the ${what} ${path}: run chmod 600 on it`,
       );
     }
-    return readUpTo(handle);
-  });
+    return readKey(handle, path, what);
+  };
+  return withSmallFile(path, what, readAndWarn, AT_ONCE);
 }
 
 const LENGTH = 32;

@@ -4,7 +4,7 @@ import { access, type FileHandle, open, readdir, realpath, rename, rm } from "no
 import { basename, dirname, join } from "node:path";
 import { Failure, reasonOf, usage } from "../errors/failures.ts";
 import { syncFolder } from "../folders.ts";
-import { readUpTo, withSmallFile } from "../input/small-file.ts";
+import { AT_ONCE, readUpTo, withSmallFile } from "../input/small-file.ts";
 
 /** How a key file was replaced. */
 export interface Replacement {
@@ -77,12 +77,13 @@ interface FileState {
 
 async function readState(file: string, path: string, what: string): Promise<FileState> {
   let stats: Stats | undefined;
-  const bytes = await withSmallFile(file, what, async (handle) => {
+  const read = async (handle: FileHandle): Promise<Uint8Array | undefined> => {
     stats = await handle.stat();
     if (!stats.isFile())
       throw usage(`cannot replace the ${what} ${path}: it is not a regular file`);
     return readUpTo(handle);
-  });
+  };
+  const bytes = await withSmallFile(file, what, read, AT_ONCE);
   return { bytes, stats: stats! };
 }
 

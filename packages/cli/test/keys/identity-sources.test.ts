@@ -54,6 +54,36 @@ describe("an identity in a variable", () => {
   });
 });
 
+describe("an identity file that is no file", () => {
+  test.each<[file: string, reason: string]>([
+    ["pipe", "it is a pipe, and no program writes to it"],
+    ["/dev/zero", "it is a device"],
+    [".", "it is a folder"],
+  ])("is an error at once: %s", async (file, reason) => {
+    if (file === "pipe") expect(Bun.spawnSync(["mkfifo", path(file)]).exitCode).toBe(0);
+    write("note", "hello");
+    const env = { IDK_IDENTITY: "" };
+    const got = await workspace.idk(["get", "ab".repeat(32), "-i", file], { env });
+    expectFailure(got, 2, `cannot read the identity file ${file}: ${reason}`);
+    const stored = await workspace.idk(["put", "note", "-R", file], { env });
+    expectFailure(stored, 2, `cannot read the recipients file ${file}: ${reason}`);
+    const changed = await workspace.idk(["keygen", "--change", "-i", file], { env });
+    expectFailure(changed, 2, `cannot replace the key file ${file}`);
+  });
+
+  test("is read if it is a pipe that a program writes to, however late", async () => {
+    const script = `exec "$0" "$1" recipient -i <(sleep 0.3; cat ${path("second.key")})`;
+    const child = Bun.spawn(["bash", "-c", script, process.execPath, MAIN], {
+      cwd: folder,
+      env: isolated({ HOME: folder }),
+      stdout: "pipe",
+      stderr: "pipe",
+    });
+    expect(await new Response(child.stderr).text()).toBe("");
+    expect(await new Response(child.stdout).text()).toBe(`${second}\n`);
+  });
+});
+
 const PEM = "-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNz\n-----END OPENSSH PRIVATE KEY-----\n";
 
 test("another kind of key is named, and so is armor without line ends", async () => {
