@@ -17,6 +17,7 @@ export interface TreesRemoval {
    * Removes the nodes that no tree needs. If a tree could not be examined, it may need any of them, so
    * none is removed.
    *
+   * @param failures those of the trees, too; one that `remove` was not called for was not examined
    * @returns how many it attempted to remove
    */
   removeNodes(failures: ItemFailures): Promise<number>;
@@ -32,12 +33,17 @@ export function createTreesRemoval(
   const left = new Set<Address>();
   const needed = new Set<Address>();
   let examinedAll = true;
+  let failed = 0;
 
   /** Keeps the nodes of a tree that failed, unless its root is gone. */
-  const keepNodes = async (address: Address, nodes: readonly Address[] | undefined) => {
-    if (await isGone(opened, address, session.signal)) return;
-    for (const node of nodes ?? []) needed.add(node);
-    if (nodes === undefined) examinedAll = false;
+  const keepNodes = async (
+    address: Address,
+    nodes: readonly Address[] | undefined,
+    rootRemoved: boolean,
+  ) => {
+    const gone = rootRemoved || (await isGone(opened, address, session.signal));
+    for (const node of nodes ?? []) (gone ? left : needed).add(node);
+    if (nodes === undefined && !gone) examinedAll = false;
   };
   return {
     async remove(address, removal) {
@@ -50,13 +56,14 @@ export function createTreesRemoval(
       try {
         await removeTree(opened, address, { ...removal, ...hooks, keptNodes: left }, session);
       } catch (error) {
-        if (!rootRemoved) await keepNodes(address, nodes);
+        failed += 1;
+        await keepNodes(address, nodes, rootRemoved);
         throw error;
       }
     },
     async removeNodes(failures) {
       for (const node of needed) left.delete(node);
-      if (!examinedAll) return 0;
+      if (!examinedAll || failures.count > failed) return 0;
       const remove = async (node: Address, signal: AbortSignal): Promise<void> => {
         await opened.delete(node, { signal });
         left.delete(node);

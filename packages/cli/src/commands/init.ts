@@ -30,6 +30,7 @@ import {
   copyIdentity,
   writeNewIdentity,
 } from "../keys/new-identity.ts";
+import { openTerminal } from "../keys/terminal.ts";
 import type { Session } from "../session.ts";
 import { askStore, rejectKind } from "../stores/ask-store.ts";
 import { makeStore } from "../stores/make-store.ts";
@@ -178,11 +179,21 @@ async function loadOrCreateIdentity(
     }
   } else if (source.kind === "file" && !existsSync(source.path)) {
     await createFolder(dirname(source.path));
-    const ask = async () => passphrase ?? (await askNewPassphrase(session, "pass --no-passphrase"));
+    const ask = async () => passphrase ?? (await askPassphrase(session));
     const recipient = await writeNewIdentity(source.path, unprotected ? undefined : ask);
     return { recipient, state: "made" };
   }
   return loadIdentity(source, passphrase, session);
+}
+
+/** Before it asks, names the way for someone who needs no new identity. */
+async function askPassphrase(session: Session): Promise<string> {
+  if (openTerminal(session.signal) !== undefined) {
+    await session.out.note(
+      "idk: creating a new identity; to use the one of another machine, press Ctrl-C and run `idk init -i KEY`",
+    );
+  }
+  return askNewPassphrase(session, "pass --no-passphrase");
 }
 
 async function loadIdentity(

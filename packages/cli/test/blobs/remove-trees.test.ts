@@ -6,14 +6,19 @@ import type { Output } from "../../src/output/output.ts";
 import { createProgress } from "../../src/progress/meter.ts";
 import type { Session } from "../../src/session.ts";
 
-const [A, B, OWN, SHARED] = ["a", "b", "c", "d"].map((digit) => digit.repeat(64) as Address) as [
+const address = (digit: string): Address => digit.repeat(64) as Address;
+const [A, B, OWN, SHARED, OF_B] = ["a", "b", "c", "d", "e"].map(address) as [
+  Address,
   Address,
   Address,
   Address,
   Address,
 ];
 /** Nodes by root. */
-const TREES: Readonly<Record<string, readonly Address[]>> = { [A]: [OWN, SHARED], [B]: [SHARED] };
+const TREES: Readonly<Record<string, readonly Address[]>> = {
+  [A]: [OWN, SHARED],
+  [B]: [SHARED, OF_B],
+};
 
 /** How removing a tree fails: before its nodes are known, after that, or with its root removed. */
 type Fault = "unexamined" | "examined" | "half" | "gone";
@@ -59,9 +64,17 @@ async function removeBoth(fault: Fault | undefined, refused?: Address, order = [
   const removal = { force: false, askAbove: Infinity, printAddress: true };
   let failed = 0;
   for (const root of order) await trees.remove(root, removal).catch(() => void (failed += 1));
-  const failures = { add: async () => void (failed += 1) } as unknown as ItemFailures;
+  let notFound = 0;
+  const failures = {
+    add: async () => void (failed += 1),
+    get count() {
+      return failed + notFound;
+    },
+  } as unknown as ItemFailures;
   return {
     failed: () => failed,
+    /** As if the list had an entry that is not in the store. */
+    failToFind: () => void (notFound += 1),
     deleted,
     printed,
     lists: () => reports.filter((report) => Object.hasOwn(report as object, "notDeleted")),
@@ -75,14 +88,14 @@ async function removeBoth(fault: Fault | undefined, refused?: Address, order = [
 }
 
 test.each<[fault: Fault | undefined, order: Address[], deleted: Address[]]>([
-  [undefined, [A, B], [A, B, OWN, SHARED]],
+  [undefined, [A, B], [A, B, OWN, SHARED, OF_B]],
   ["examined", [A, B], [A, OWN]],
   ["examined", [B, A], [A, OWN]],
-  ["half", [A, B], [A, B, OWN, SHARED]],
+  ["half", [A, B], [A, B, OWN, SHARED, OF_B]],
   ["gone", [A, B], [A, OWN, SHARED]],
 ])("nodes of a tree that stays are kept: %p, %p", async (fault, order, expected) => {
   const { end, deleted, printed, lists, failed } = await removeBoth(fault, undefined, order);
-  expect(await end()).toBe(expected.filter((blob) => blob === OWN || blob === SHARED).length);
+  expect(await end()).toBe(expected.filter((blob) => blob !== A && blob !== B).length);
   expect(deleted).toEqual(expected);
   expect(printed).toEqual([]);
   expect(lists()).toEqual([]);
@@ -102,9 +115,23 @@ test("all nodes are kept and listed if those of a tree are not known", async () 
   ]);
 });
 
+test("all nodes are kept and listed if an entry of the list was not found", async () => {
+  const { end, deleted, lists, failToFind } = await removeBoth(undefined);
+  failToFind();
+  expect(await end()).toBe(0);
+  expect(deleted).toEqual([A, B]);
+  expect(lists()).toEqual([{ ok: false, notDeleted: [OWN, SHARED, OF_B] }]);
+});
+
+test("the nodes of a tree that was half deleted are listed", async () => {
+  const { lists, trees } = await removeBoth("half");
+  await trees.reportLeft();
+  expect(lists()).toEqual([{ ok: false, notDeleted: [OWN, SHARED, OF_B] }]);
+});
+
 test("nodes that could not be removed, or were not attempted, are listed", async () => {
   const refused = await removeBoth(undefined, OWN);
-  expect(await refused.end()).toBe(2);
+  expect(await refused.end()).toBe(3);
   expect(refused.failed()).toBe(1);
   expect(refused.lists()).toEqual([{ ok: false, notDeleted: [OWN] }]);
   // Interrupted between the trees.

@@ -418,7 +418,7 @@ describe("idk init at a terminal", () => {
       "A store is a folder or a bucket, for example:\n  /mnt/disk/store\n  s3://BUCKET/PREFIX?region=eu-central-1\n",
     );
     expect(screen).toContain(
-      `  b2://BUCKET\nFolder or URL of the store [${store}]: \nNew passphrase: \nRepeat the passphrase: \ncreated  identity`,
+      `  b2://BUCKET\nFolder or URL of the store [${store}]: \nidk: creating a new identity; to use the one of another machine, press Ctrl-C and run \`idk init -i KEY\`\nNew passphrase: \nRepeat the passphrase: \ncreated  identity`,
     );
     expect(screen).toContain("remember its passphrase");
     expect(code).toBe(0);
