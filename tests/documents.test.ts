@@ -16,7 +16,7 @@ import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { requireServer, skipIfMissing } from "./servers/require-server.ts";
 import { missingPython } from "./live/python/run.ts";
-import { copyFile, rm, symlink, writeFile } from "node:fs/promises";
+import { copyFile, mkdir, rm, symlink, writeFile } from "node:fs/promises";
 
 const documents = (await Array.fromAsync(new Bun.Glob("**/*.md").scan({ cwd: root })))
   .filter((path) => !path.includes("node_modules") && !path.startsWith("docs/api/"))
@@ -45,7 +45,7 @@ const RUN: Readonly<Record<string, readonly string[]>> = {
   "docs/install.md": ["sh verify"],
   "docs/library.md": ["cts", "cts require", "ts"],
   "docs/many-machines.md": ["sh", "sh slurm", "yaml"],
-  "docs/recipes.md": ["sh", "sh python", "ts browser", "ts server"],
+  "docs/recipes.md": ["sh", "sh hono", "sh python", "ts browser", "ts server"],
   "docs/releasing.md": ["sh key"],
   "packages/bench/README.md": ["ts"],
   "packages/cli/README.md": ["sh"],
@@ -189,6 +189,33 @@ describe("programs in documents", () => {
   test("docs/library.md prints what its comments say", () => runBlocks("docs/library.md", "ts"));
 
   test("docs/recipes.md stores files for a user", () => runBlocks("docs/recipes.md", "ts server"));
+
+  skipIfMissing(Bun.which("npm") === null ? ["npm"] : [])("with npm", () => {
+    test(
+      "docs/recipes.md installs what its server needs, in the versions of the examples",
+      () =>
+        inExamples(async (folder) => {
+          const modules = join(folder, "node_modules");
+          await rm(modules);
+          const session = await readSession("docs/recipes.md", "sh hono");
+          const installed = await runSession(folder, session);
+          expect(installed).toMatchObject({ exitCode: 0 });
+          const { dependencies } = await Bun.file(join(folder, "package.json")).json();
+          const examples = await Bun.file(join(root, "examples/package.json")).json();
+          for (const [name, range] of Object.entries<string>(dependencies)) {
+            expect(range.replace(/^\^/u, "")).toBe(examples.dependencies[name]);
+          }
+          await mkdir(join(modules, "@idk"));
+          await symlink(join(root, "packages/storage"), join(modules, "@idk/storage"));
+          const server = await readSession("docs/recipes.md", "ts server");
+          await writeFile(join(folder, "program.mts"), server);
+          const result = await run(folder, [process.execPath, "program.mts"]);
+          expect(result).toMatchObject({ stderr: "", exitCode: 0 });
+          expect(result.stdout).toStartWith("201 draft.txt\n");
+        }),
+      120_000,
+    );
+  });
 
   test("docs/recipes.md has a page that bundles without native code", async () => {
     await inExamples(async (folder) => {
