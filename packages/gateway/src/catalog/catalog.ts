@@ -66,25 +66,38 @@ export interface Catalog {
   setTags(object: StoredObject, tags: StoredObject["tags"]): Promise<boolean>;
 
   /**
-   * Claims a key for a conditional write, before anything is stored: checks the condition, and gives out
-   * the seq of the write. It is also registered as a write in progress, as by `beginWrite`.
+   * Takes a number for a write that depends on what is there, before anything is stored. It is also
+   * registered as a write in progress, as by `beginWrite`.
    *
+   * With a condition, it claims the key, if the condition holds.
    * While the claim stands, a write of the key with a lower seq is told to `retry` with a new one, and one
    * with a higher seq makes the claim `lost`. Once it was committed, it tells older writes the same, because
    * they were not there when its condition held: otherwise they would be lost although they were
-   * acknowledged. A deletion with a condition, and a change of tags, do so, too. A claim whose write has shown no sign of life for
+   * acknowledged. A deletion with a condition does so, too. A claim whose write has shown no sign of life for
    * `CLAIM_EXPIRY` can be taken over.
    *
-   * `absent`: there is no object, and the condition wants one. `failed`: the condition does not hold.
-   * `conflict`: another write has claimed the key.
+   * With `reserves`, it reserves the version that is there, if one is, and returns it. From then on, all
+   * writes of the key with a lower seq that are not committed are told to `retry`, until there is another
+   * version. So if the process dies after it stored a root that is made of this version, nothing was
+   * acknowledged since that the root would undo at a rebuild. The claim of another write is left alone.
+   *
+   * - `absent`: there is no object, and the condition wants one. `failed`: the condition does not hold.
+   * - `conflict`: another write has claimed the key.
+   * - `source-changed`: the version of `changes` is not there any more.
+   * - `reserved`: `by` another write in progress, unless `isImpatient`. Try again soon.
    */
   claim(
     bucket: Seq,
     key: Key,
-    condition: Condition,
+    condition: Condition | undefined,
     now: Time,
-    upload?: Seq,
-  ): Promise<{ outcome: "claimed"; seq: Seq } | Refusal | { outcome: "conflict" | "no-bucket" }>;
+    options?: ClaimOptions,
+  ): Promise<
+    | { outcome: "claimed"; seq: Seq; reserved: OpenedObject | undefined }
+    | Refusal
+    | { outcome: "conflict" | "source-changed" | "no-bucket" }
+    | { outcome: "reserved"; by: Seq }
+  >;
   /**
    * Gives a claim back when its write ends without a commit: anybody may take it over. Until it is purged,
    * older writes are told to retry, as after a commit. Does nothing to a claim that is another's.
@@ -147,9 +160,9 @@ export interface Catalog {
   /**
    * Takes a number for a write, and registers the write before it stores anything, so that its root is
    * known for one that was never committed if its process dies. It survives the process, but perhaps not the
-   * machine, as with `nextSeq`. `upload` is that of a Complete; `started` is when a renewed write began.
+   * machine, as with `nextSeq`. `upload` is that of a Complete.
    */
-  beginWrite(now: Time, upload?: Seq, started?: Time): Promise<Seq>;
+  beginWrite(now: Time, upload?: Seq): Promise<Seq>;
   /**
    * A sign of life of writes in progress, and of the claims with the same seq, at least every
    * `BEAT_INTERVAL`. Returns those that may still be committed: no others ever will be.
@@ -260,6 +273,20 @@ export interface Condition {
   readonly ifSize?: number;
 }
 
+/** Of a claim. */
+export interface ClaimOptions {
+  /** That of a Complete. */
+  readonly upload?: Seq | undefined;
+  /** For a write that is made of a version of its key; and for one that was told to `retry`, so that it is not told so again and again. */
+  readonly reserves?: boolean;
+  /** That version, if it was looked up before: it must still be there. */
+  readonly changes?: StoredObject | undefined;
+  /** The number that the write had, and when it began. */
+  readonly renews?: { readonly seq: Seq; readonly started: Time } | undefined;
+  /** Reserves also what another write in progress has reserved, which then has to `retry`. */
+  readonly isImpatient?: boolean;
+}
+
 /** Why a condition is refused: there is no object but the condition wants one, or it does not hold. */
 export interface Refusal {
   readonly outcome: "absent" | "failed";
@@ -275,8 +302,8 @@ export interface Put {
   readonly parts?: readonly Part[];
   /** Set if `contents` are roots of this other object (a copy): they are counted, and it must still be there. */
   readonly source?: StoredObject;
-  /** Set if the object was made of this version of its key, whose content it does not share: that must still be there. */
-  readonly replaces?: StoredObject | undefined;
+  /** Set if the object was made of this version of its key, which `claim` has reserved: that must still be there. */
+  readonly changes?: StoredObject | undefined;
   /** Set if `claim` gave out the seq. */
   readonly isClaimed?: boolean;
   /** Set if `beginWrite` or `claim` registered the write: it is committed only if it is still alive. */
@@ -295,11 +322,11 @@ export type Fate = "committed" | "replaced" | "running" | "failed" | "unknown";
  * - `stored`: done; what was replaced is queued as garbage.
  * - `superseded`: done, but a later write or deletion of the key has been committed already. The new
  *   roots are queued as garbage. To the client it was stored, and replaced at once.
- * - `retry`: the key is claimed by a conditional write with a higher seq. Store the identity again with a
- *   new seq, and delete the old root.
+ * - `retry`: the key is claimed, or its version reserved, by a write with a higher seq. Store the identity
+ *   again with a new seq, from `claim`, and delete the old root.
  * - `lost`: the claim was lost to another write (409 ConditionalRequestConflict).
  * - `expired`: the write was registered and is dead, because it showed no sign of life for too long.
- * - `source-changed`: the source of a copy, or what it was to replace, was replaced or deleted meanwhile.
+ * - `source-changed`: the source of a copy was replaced or deleted meanwhile.
  *
  * After any but the first two, the caller deletes its roots, before it answers.
  */

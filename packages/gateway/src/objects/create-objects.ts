@@ -19,6 +19,7 @@ import { createBackground } from "./background.ts";
 import { createBucket, deleteBucket, storePendingBuckets } from "./write/buckets.ts";
 import { abortUpload } from "./write/abort.ts";
 import { completeUpload } from "./write/complete.ts";
+import { changeObject } from "./write/commit.ts";
 import { copyObject, copyPart, setTags } from "./write/copy.ts";
 import { createTombstones, deleteObjects, storePendingTombstones } from "./write/delete.ts";
 import { putObject } from "./write/put-object.ts";
@@ -147,6 +148,8 @@ export async function createObjects(options: ObjectsOptions): Promise<Objects> {
     putObject: (request) => putObject(context, request),
     putPart: (request) => putPart(context, request),
     completeUpload: (request) => completeUpload(context, request),
+    changeObject: ({ condition, ...target }, make) =>
+      changeObject(context, { ...target, condition }, make),
     copyObject: (request) => copyObject(context, request),
     setTags: (request) => setTags(context, request),
     copyPart: (request) => copyPart(context, request),

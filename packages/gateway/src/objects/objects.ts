@@ -8,6 +8,7 @@ import type {
   Texts,
   Upload,
 } from "../catalog/records.ts";
+import type { Change } from "./write/commit.ts";
 
 /** What is known of a body once it has ended and every check of it has passed. */
 export interface BodyDigests {
@@ -38,6 +39,8 @@ export interface ObjectTarget {
   readonly headers: Texts;
   readonly tags?: StoredObject["tags"] | undefined;
   readonly condition?: Condition | undefined;
+  /** Of a write that is made of what its key has. */
+  readonly change?: Change | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -59,10 +62,10 @@ export interface ReadOptions extends MemoryWait {
 export interface PutRequest extends ObjectTarget, MemoryWait {
   readonly body: IncomingBody;
   /**
-   * The version of the object that the body is made of, if it is of the same key: it must still be there
-   * in the end, or a write that came between would be undone.
+   * The version of the object that the body is made of, if it is of the same key: a write that comes between
+   * must not be undone.
    */
-  readonly replaces?: StoredObject | undefined;
+  readonly changes?: StoredObject | undefined;
 }
 
 /** A request to `putPart`. */
@@ -100,6 +103,7 @@ export interface TagsRequest {
   readonly bucket: Bucket;
   readonly source: OpenedObject;
   readonly tags: StoredObject["tags"];
+  readonly change?: Change | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -142,7 +146,7 @@ export interface Objects {
    * fails before anything is stored.
    *
    * @throws S3Error `PreconditionFailed`, `ConditionalRequestConflict`, `NoSuchKey` (If-Match without
-   *   an object, or `replaces` is gone), `NoSuchBucket`
+   *   an object), `OperationAborted` (`changes` is gone), `NoSuchBucket`
    */
   putObject(request: PutRequest): Promise<StoredObject>;
 
@@ -162,6 +166,18 @@ export interface Objects {
    * @throws S3Error `NoSuchUpload`
    */
   abortUpload(upload: Upload): Promise<void>;
+
+  /**
+   * Runs a write that is made of what its key has: a copy of an object onto itself, or a change of tags. It
+   * reserves the version that is there, and gives it to `make`. A write that replaces it meanwhile comes
+   * after the change. It waits until other changes of the key are done.
+   *
+   * @throws S3Error as `putObject`
+   */
+  changeObject<T>(
+    target: Pick<ObjectTarget, "bucket" | "key" | "condition" | "signal">,
+    make: (change: Change) => Promise<T>,
+  ): Promise<T>;
 
   /**
    * Copies an object: a manifest over the same content, or inline content sealed anew. Source and

@@ -19,7 +19,8 @@ export async function openObject(request: Request): Promise<OpenedObject> {
   return opened ?? missing(request);
 }
 
-function missing({ key }: Request): never {
+/** @throws S3Error `NoSuchKey` */
+export function missing({ key }: Request): never {
   throw new S3Error("NoSuchKey", undefined, { details: { Key: Buffer.from(key).toString() } });
 }
 

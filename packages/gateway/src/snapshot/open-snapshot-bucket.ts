@@ -185,6 +185,7 @@ function readOnly({ content, memoryBytes = MEMORY_DEFAULT }: SnapshotSource): Ob
     putPart: refuse,
     completeUpload: refuse,
     abortUpload: refuse,
+    changeObject: refuse,
     copyObject: refuse,
     setTags: refuse,
     copyPart: refuse,

@@ -5,7 +5,16 @@ import { join } from "node:path";
 import { close, runGroup } from "../../src/catalog/database/sqlite-worker.ts";
 import { openCatalog } from "../../src/catalog/open-catalog.ts";
 import { catalogBehaviour } from "./behaviour/behaviour.ts";
-import { bytes, inline, put, putOf, root, using, failureOf } from "./behaviour/fixture.ts";
+import {
+  bytes,
+  inline,
+  makeBucket,
+  put,
+  putOf,
+  root,
+  using,
+  failureOf,
+} from "./behaviour/fixture.ts";
 import { openRecordedFixture, openSqliteFixture, sqliteRecorder } from "./sqlite-fixture.ts";
 
 const WRITER = join(import.meta.dir, "writer.ts");
@@ -192,6 +201,24 @@ describe("catalog in SQLite", () => {
     );
     expect(new Set(uuids).size).toBe(1);
     for (const catalog of catalogs) await catalog.close();
+    await fixture.cleanup();
+  });
+
+  test("goes on with a catalog of the first version", async () => {
+    const fixture = await openSqliteFixture();
+    const path = `${fixture.path}-old`;
+    const first = await openCatalog(path);
+    const bucket = await makeBucket(first, "bucket");
+    await put(first, bucket, "key");
+    const before = await first.findObject(bucket.id, bytes("key"));
+    await first.close();
+    const direct = new Database(path);
+    direct.run("ALTER TABLE objects DROP COLUMN reserved; PRAGMA user_version = 1");
+    direct.close();
+    const catalog = await openCatalog(path);
+    expect(await catalog.findObject(bucket.id, bytes("key"))).toEqual(before);
+    await put(catalog, bucket, "key");
+    await catalog.close();
     await fixture.cleanup();
   });
 

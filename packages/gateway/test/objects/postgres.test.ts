@@ -12,6 +12,7 @@ const FILES = [
   "rebuild/rules.test.ts",
   "write/buckets.test.ts",
   "write/delete.test.ts",
+  "write/onto-itself.test.ts",
   "write/parts-and-copies.test.ts",
   "write/put-object.test.ts",
   "write/renewal.test.ts",

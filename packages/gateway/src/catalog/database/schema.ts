@@ -18,6 +18,7 @@ export function newerVersion(): CatalogError {
  * - marks: the marks (objects/lineage/marks.ts) that this catalog has put into its store, the last ones.
  * - contents: which roots are an owner's content, in the order of part and place.
  * - shared: how many rows of `contents` have an address, if that was ever more than one.
+ * - objects.reserved: the last write that reserved this version (`Claim`), also after it ended.
  * - claims: keys that a conditional write has claimed, with the seq of that write.
  * - tombstones: the last deletion of a key.
  * - completed: what uploads became, for a day.
@@ -146,5 +147,6 @@ export function migrations(dialect: Dialect): readonly string[] {
      CREATE INDEX writes_by_beat ON writes (is_dead, beat);
      CREATE INDEX writes_by_upload ON writes (upload);
      CREATE TABLE leases (name TEXT PRIMARY KEY, holder TEXT NOT NULL, expires BIGINT NOT NULL);`,
+    "ALTER TABLE objects ADD COLUMN reserved BIGINT",
   ];
 }

@@ -35,6 +35,10 @@ export interface KeyState {
   readonly object: StoredObject | undefined;
   /** What the object's contents belong to. */
   readonly owner: Seq | undefined;
+  /** The last write that reserved this version of the object; 0 if none did. */
+  readonly reserved: Seq;
+  /** Whether that write is in progress. */
+  readonly isReserved: boolean;
   /** The conditional write that has claimed the key, and until when it need not give a sign of life. */
   readonly claim: { readonly seq: Seq; readonly expires: Time } | undefined;
   /** The last deletion; 0 if there is none that counts. */
@@ -62,7 +66,13 @@ export function* lockKey(
   ];
   const [buckets, objects, claims, tombstones, ...results] = yield* locked(dialect, locks, [
     statement("SELECT name FROM buckets WHERE id = ?", bucket),
-    statement(`SELECT ${OBJECT_COLUMNS} FROM objects WHERE bucket = ? AND key = ?`, bucket, key),
+    statement(
+      `SELECT ${OBJECT_COLUMNS}, reserved,
+         (SELECT seq FROM writes WHERE writes.seq = objects.reserved AND is_dead = 0) AS reserving
+       FROM objects WHERE bucket = ? AND key = ?`,
+      bucket,
+      key,
+    ),
     statement("SELECT seq, expires FROM claims WHERE bucket = ? AND key = ?", bucket, key),
     statement("SELECT seq FROM tombstones WHERE bucket = ? AND key = ?", bucket, key),
     ...reads,
@@ -74,6 +84,8 @@ export function* lockKey(
       bucketName: buckets![0]?.["name"] as string | undefined,
       object: object && toObject(object),
       owner: object && ownerOf(object),
+      reserved: integer(object?.["reserved"] ?? 0),
+      isReserved: (object?.["reserving"] ?? null) !== null,
       claim: claim && { seq: integer(claim["seq"]), expires: integer(claim["expires"]) },
       deleted: tombstones!.length === 0 ? 0 : integer(tombstones![0]!["seq"]),
     },
@@ -100,23 +112,36 @@ export function selectVersion({ bucket, key, seq }: StoredObject): Statement {
  * committed: they were not there when the condition held, so they come after it. And after it was given
  * back, because there may have been such a write before it.
  *
- * @param isAlive false if the write was registered, and is dead
+ * A write that has reserved a version refuses older ones for the same reasons, and also after its commit, as
+ * long as there is no other version. It does not end a claim, which gets a new number: the condition is then
+ * checked again. Nor does a claim refuse a change that leaves the ETag as it is: the condition holds after it
+ * as before, so the change comes first.
  */
 export function judge(
-  { bucketName, object, claim, deleted }: KeyState,
+  { bucketName, object, reserved, claim, deleted }: KeyState,
   seq: Seq,
-  isClaimed: boolean,
-  isAlive: boolean,
+  write: JudgedWrite,
 ): Exclude<Committed["outcome"], "source-changed" | "no-upload"> {
+  const { isClaimed, isAlive, changes, etag } = write;
   const newest = Math.max(object?.seq ?? 0, deleted);
   if (bucketName === undefined) return "no-bucket";
   // Also if a commit is repeated whose answer was lost.
   if (object?.seq === seq) return "stored";
-  if (isClaimed && (claim?.seq !== seq || newest > seq)) return "lost";
-  const isRefused = claim !== undefined && claim.seq > seq;
-  if (newest > seq && !isRefused) return "superseded";
+  if (isClaimed && claim?.seq !== seq) return "lost";
+  const isIndifferent = changes?.etag === etag && deleted < seq;
+  const isRefused = reserved > seq || (!isIndifferent && (claim?.seq ?? 0) > seq);
+  if (newest > seq && !isRefused) return isClaimed ? "lost" : "superseded";
   if (!isAlive) return "expired";
-  return isRefused ? "retry" : "stored";
+  return isRefused || (changes !== undefined && reserved !== seq) ? "retry" : "stored";
+}
+
+/** What a write is, besides its seq. */
+export interface JudgedWrite extends Pick<ObjectRecord, "etag"> {
+  readonly isClaimed: boolean;
+  /** False if the write was registered, and is dead. */
+  readonly isAlive: boolean;
+  /** The version that it was made of and replaces, which it reserved. */
+  readonly changes?: StoredObject | undefined;
 }
 
 /** What an object is stored with: its contents and the number that they belong to. */
@@ -127,25 +152,28 @@ export interface Placing {
   readonly owner: Seq | undefined;
   /** How many parts it was uploaded in. */
   readonly parts: number;
-  /** Whether it depends on what was there before: older writes come after it then. */
-  readonly isConditional: boolean;
+  /** Whether its key is claimed: older writes come after it then. */
+  readonly isClaimed?: boolean;
+  /** Whether it has reserved what it replaces: older writes come after it then. */
+  readonly hasReserved?: boolean;
 }
 
 /** Makes an object what its key has. What was there becomes garbage; its contents are added before. */
 export function* placeObject(
-  { bucket, key, object, owner, parts, isConditional }: Placing,
+  { bucket, key, object, owner, parts, isClaimed = false, hasReserved = false }: Placing,
   state: KeyState,
   now: Time,
 ): Plan<void> {
   const { seq, kind, root, size, etag, time, checksums, tags, headers } = object;
   const changes = [
     statement(
-      `INSERT INTO objects (${OBJECT_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+      `INSERT INTO objects (${OBJECT_COLUMNS}, reserved)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
        ON CONFLICT (bucket, key) DO UPDATE SET
          seq = excluded.seq, kind = excluded.kind, root = excluded.root, owner = excluded.owner,
          parts = excluded.parts, size = excluded.size, etag = excluded.etag, time = excluded.time,
          checksums_json = excluded.checksums_json, tags_json = excluded.tags_json,
-         headers_json = excluded.headers_json`,
+         headers_json = excluded.headers_json, reserved = excluded.reserved`,
       bucket,
       key,
       seq,
@@ -159,8 +187,9 @@ export function* placeObject(
       JSON.stringify(checksums),
       JSON.stringify(tags),
       JSON.stringify(headers),
+      hasReserved ? seq : null,
     ),
-    ...(isConditional ? settleClaim(bucket, key, seq, now) : endWrite(seq)),
+    ...(isClaimed ? settleClaim(bucket, key, seq, now) : endWrite(seq)),
   ];
   if (state.object !== undefined && state.object.root !== root) {
     changes.push(...insertGarbage([rootGarbage(state.object, now, true)]));

@@ -1,5 +1,5 @@
 import { CLAIM_EXPIRY, type Catalog, type Committed, type Condition } from "../catalog.ts";
-import type { Deleted, DeleteOptions, Put } from "../catalog.ts";
+import type { ClaimOptions, Deleted, DeleteOptions, Put } from "../catalog.ts";
 import { refusalOf } from "./conditions.ts";
 import {
   addContents,
@@ -104,30 +104,51 @@ export function* claim(
   dialect: Dialect,
   bucket: Seq,
   key: Key,
-  condition: Condition,
+  condition: Condition | undefined,
   now: Time,
-  upload?: Seq,
+  { upload, reserves = false, changes, renews, isImpatient = false }: ClaimOptions = {},
 ): Plan<Awaited<ReturnType<Catalog["claim"]>>> {
   const locks = [sequenceLock(true)];
   const { state } = yield* lockKey(dialect, bucket, key, { locks });
   if (state.bucketName === undefined) return { outcome: "no-bucket" };
-  const refusal = refusalOf(condition, state.object);
+  const refusal = condition && refusalOf(condition, state.object);
   if (refusal !== undefined) return { outcome: refusal };
-  if (state.claim !== undefined && state.claim.expires > now) return { outcome: "conflict" };
+  const isOthers = state.claim !== undefined && state.claim.seq !== renews?.seq;
+  if (condition !== undefined && isOthers && state.claim.expires > now) {
+    return { outcome: "conflict" };
+  }
+  if (changes !== undefined && state.object?.seq !== changes.seq) {
+    return { outcome: "source-changed" };
+  }
+  const { reserved, isReserved } = state;
+  if (reserves && isReserved && reserved !== renews?.seq && !isImpatient) {
+    return { outcome: "reserved", by: reserved };
+  }
   const [next] = yield* rows(dialect.nextSeq);
   const seq = integer(next!["seq"]);
-  yield* all(
-    statement(
-      `INSERT INTO claims (bucket, key, seq, expires) VALUES (?, ?, ?, ?)
+  const takings = [insertWrite(seq, now, upload, renews?.started)];
+  if (reserves) {
+    takings.push(
+      statement("UPDATE objects SET reserved = ? WHERE bucket = ? AND key = ?", seq, bucket, key),
+    );
+  }
+  if (condition !== undefined) {
+    takings.push(
+      statement(
+        `INSERT INTO claims (bucket, key, seq, expires) VALUES (?, ?, ?, ?)
        ON CONFLICT (bucket, key) DO UPDATE SET seq = excluded.seq, expires = excluded.expires`,
-      bucket,
-      key,
-      seq,
-      now + CLAIM_EXPIRY,
-    ),
-    insertWrite(seq, now, upload),
-  );
-  return { outcome: "claimed", seq };
+        bucket,
+        key,
+        seq,
+        now + CLAIM_EXPIRY,
+      ),
+    );
+  }
+  yield* all(...takings);
+  const { object, owner } = state;
+  if (!reserves || object === undefined) return { outcome: "claimed", seq, reserved: undefined };
+  const contents = owner === undefined ? [] : yield* readContents(owner);
+  return { outcome: "claimed", seq, reserved: { object, contents } };
 }
 
 export function* releaseClaim(
@@ -145,16 +166,17 @@ export function* releaseClaim(
 }
 
 export function* commitPut(dialect: Dialect, put: Put): Plan<Committed> {
-  const { bucket, key, object, contents, parts = [], source, isClaimed = false, now } = put;
-  const madeOf = source ?? put.replaces;
+  const { bucket, key, object, contents, parts = [], source, changes, now } = put;
+  const { isClaimed = false } = put;
   const reads = [
     selectWrite(dialect, object.seq),
-    ...(madeOf === undefined ? [] : [selectVersion(madeOf)]),
+    ...(source === undefined ? [] : [selectVersion(source)]),
   ];
   const { state, results } = yield* lockKey(dialect, bucket, key, { source, reads });
   const [writes, versions] = results;
   const isAlive = put.isRegistered !== true || writes!.length > 0;
-  const outcome = judge(state, object.seq, isClaimed, isAlive);
+  const { etag } = object;
+  const outcome = judge(state, object.seq, { isClaimed, isAlive, changes, etag });
   if (outcome === "superseded") {
     yield* discard(object, source === undefined ? contents : [], now);
     return { outcome };
@@ -167,15 +189,10 @@ export function* commitPut(dialect: Dialect, put: Put): Plan<Committed> {
     yield* addContents(owner, contents, source !== undefined);
     if (parts.length > 0) yield* all(...insertParts(owner, parts));
   }
-  const changesItself = madeOf !== undefined && isSameKey(madeOf, put);
-  const isConditional = isClaimed || changesItself;
-  const placing = { bucket, key, object, owner, parts: parts.length, isConditional };
+  const hasReserved = changes !== undefined;
+  const placing = { bucket, key, object, owner, parts: parts.length, isClaimed, hasReserved };
   yield* placeObject(placing, state, now);
   return { outcome, replaced: state.object };
-}
-
-function isSameKey(a: StoredObject, b: Pick<Put, "bucket" | "key">): boolean {
-  return a.bucket === b.bucket && Buffer.compare(a.key, b.key) === 0;
 }
 
 export function* deleteObject(

@@ -188,7 +188,7 @@ function* importObject(
     yield* addContents(owner, contents, true);
     if (parts.length > 0) yield* all(...insertParts(owner, parts));
   }
-  const placing = { bucket, key, object, owner, parts: parts.length, isConditional: false };
+  const placing = { bucket, key, object, owner, parts: parts.length };
   yield* placeObject(placing, state, now);
   return highest;
 }

@@ -192,11 +192,12 @@ export function* completeUpload(
     unlisted.delete(number);
   }
   const isAlive = !isRegistered || writes!.length > 0;
-  const outcome = judge(state, object.seq, isClaimed, isAlive);
+  const { etag } = object;
+  const outcome = judge(state, object.seq, { isClaimed, isAlive, etag });
   if (outcome !== "stored" && outcome !== "superseded") return { outcome };
   yield* removeParts(owner, now, [...unlisted.keys()]);
   if (outcome === "stored") {
-    const placing = { bucket, key, object, owner, parts: parts.length, isConditional: isClaimed };
+    const placing = { bucket, key, object, owner, parts: parts.length, isClaimed };
     yield* placeObject(placing, state, now);
   } else {
     yield* removeContents(owner, now);

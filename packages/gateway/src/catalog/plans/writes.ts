@@ -15,20 +15,20 @@ import type { Key, Seq, Time, WriteInProgress } from "../records.ts";
 const COLUMNS = ["started", "beat", "upload", "is_dead"] as const;
 
 /** The row of a new write. See `Catalog.beginWrite`. */
-export function writeRow(now: Time, upload?: Seq, started: Time = now): NumberedRow {
+export function writeRow(now: Time, upload?: Seq): NumberedRow {
   return {
     table: "writes",
     columns: COLUMNS,
-    values: [started, now, upload ?? null, 0],
+    values: [now, now, upload ?? null, 0],
     lock: sequenceLock(true).id,
   };
 }
 
-export function insertWrite(seq: Seq, now: Time, upload?: Seq): Statement {
+export function insertWrite(seq: Seq, now: Time, upload?: Seq, started: Time = now): Statement {
   return statement(
     `INSERT INTO writes (seq, ${COLUMNS.join(", ")}) VALUES (?, ?, ?, ?, 0)`,
     seq,
-    now,
+    started,
     now,
     upload ?? null,
   );

@@ -25,6 +25,9 @@ import { listSnapshots } from "./snapshot-markers.ts";
  *    is one, roots of failed writes and tombstones are kept, too. If there are many, the sweep refuses.
  * 4. A root of a refused write is deleted, or declared void in the store, before the client is told that
  *    it was refused. If neither can be done, the claim stands, and the client is told that nobody knows.
+ *    A write that is made of the version it replaces (a copy onto itself, tags) takes its number together with a
+ *    reservation of that version, and writes with a lower one have to take another: so whatever was
+ *    acknowledged since has a higher number than its root, if that was stored and never committed.
  * 5. A rebuild gives each key the highest seq that no tombstone buries, whose write is not void, that is not
  *    contradicted by a snapshot, and whose content roots are all there. It imports no others, so that no
  *    count of references falls to zero in between, and no content becomes garbage. A snapshot contradicts

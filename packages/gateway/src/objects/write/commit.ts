@@ -1,6 +1,14 @@
+import { setTimeout } from "node:timers/promises";
 import type { Address } from "@idk/storage";
-import type { Committed, Condition, Refusal } from "../../catalog/catalog.ts";
-import type { Bucket, Key, ObjectRecord, Seq } from "../../catalog/records.ts";
+import type { ClaimOptions, Committed, Condition, Refusal } from "../../catalog/catalog.ts";
+import type {
+  Bucket,
+  Key,
+  ObjectRecord,
+  OpenedObject,
+  Seq,
+  StoredObject,
+} from "../../catalog/records.ts";
 import { S3Error } from "../../errors.ts";
 import { discard, type ObjectsContext } from "../context.ts";
 import { authenticate } from "../identity/mac.ts";
@@ -13,45 +21,122 @@ export interface Target {
   readonly bucket: Bucket;
   readonly key: Key;
   readonly condition: Condition | undefined;
+  /** The version of the key that the write is made of, and replaces. */
+  readonly changes?: StoredObject | undefined;
+  /** The write, if it was begun by `changeObject`. */
+  readonly change?: Change | undefined;
+  /** Ends the wait for a version that is reserved. */
+  readonly signal?: AbortSignal | undefined;
 }
 
-/** How often a write is sealed again, if conditional writes of its key come between. */
+/** How often a write is sealed again, if other writes of its key come between. */
 const ATTEMPTS = 10;
+
+/**
+ * How long, in ms, a version that another write has reserved is left to it. Nothing depends on it: whoever
+ * reserves it anyway only makes the other one, if its process did not die, take a new number. It doubles each
+ * time that a write is renewed, so that two of them do not keep doing so while the store is slow.
+ */
+const PATIENCE = 1000;
+/** Between two looks at such a version, in ms, at most. Random, so that two writes do not keep meeting. */
+const PAUSE_MAX = 100;
 
 /** An object to be written, as far as it is known before its identity root is sealed. */
 export type UnsealedObject = Omit<ObjectRecord, "seq" | "root">;
+
+/** A write that has reserved the version of its key that it replaces. */
+export interface Change {
+  readonly write: Write;
+  readonly isClaimed: boolean;
+  /** That version; undefined if there is no object. */
+  readonly source: OpenedObject | undefined;
+}
+
+/** Begins a write that is made of what its key has; see `Objects.changeObject`. */
+export function changeObject<T>(
+  context: ObjectsContext,
+  target: Target,
+  make: (change: Change) => Promise<T>,
+): Promise<T> {
+  return runWrite(context, target, make, { reserves: true });
+}
 
 /**
  * Runs a write: registers it, with a claim of the key if there is a condition, and ends both if the write
  * fails.
  *
  * @param upload that of a Complete
- * @throws S3Error as `Objects.putObject`
+ * @throws S3Error as `Objects.putObject`; `OperationAborted` if the version that it is made of is not there
+ *   any more
  */
 export async function withWrite<T>(
-  { catalog, run, writes, now }: ObjectsContext,
-  { bucket, key, condition }: Target,
+  context: ObjectsContext,
+  target: Target,
   work: (write: Write, isClaimed: boolean) => Promise<T>,
   upload?: Seq,
 ): Promise<T> {
+  const { change, changes } = target;
+  if (change !== undefined) return work(change.write, change.isClaimed);
+  const begun = async ({ write, isClaimed }: Change): Promise<T> => work(write, isClaimed);
+  return runWrite(context, target, begun, { upload, reserves: changes !== undefined });
+}
+
+async function runWrite<T>(
+  { catalog, run, writes, now }: ObjectsContext,
+  { bucket, key, condition, changes: first, signal }: Target,
+  work: (change: Change) => Promise<T>,
+  { upload, reserves = false }: Pick<ClaimOptions, "upload" | "reserves">,
+): Promise<T> {
   await run.ready();
   const isClaimed = condition !== undefined;
-  const write = isClaimed ? await claim() : await writes.begin(upload);
+  let patience = PATIENCE / 2;
+  const { seq, reserved: source } =
+    isClaimed || reserves
+      ? await claim(undefined, first)
+      : { seq: await catalog.beginWrite(now(), upload), reserved: undefined };
+  const release = (seq: Seq): Promise<void> => catalog.releaseClaim(bucket.id, key, seq, now());
+  const write = writes.adopt(seq, {
+    renew: async (...given) => (await claim(...given)).seq,
+    ...(isClaimed && { release }),
+  });
   try {
-    return await work(write, isClaimed);
+    return await work({ write, isClaimed, source });
   } finally {
     await write.end();
   }
 
-  async function claim(): Promise<Write> {
-    const claimed = await catalog.claim(bucket.id, key, condition!, now(), upload);
-    if (claimed.outcome === "claimed") {
-      const { seq } = claimed;
-      return writes.adopt(seq, () => catalog.releaseClaim(bucket.id, key, seq, now()), upload);
+  async function claim(
+    renews: ClaimOptions["renews"],
+    changes: StoredObject | undefined,
+  ): Promise<{ readonly seq: Seq; readonly reserved: OpenedObject | undefined }> {
+    let by: Seq | undefined;
+    patience *= 2;
+    for (let since = performance.now(); ;) {
+      const isImpatient = performance.now() - since > patience;
+      const isRenewed = renews !== undefined;
+      const options = { upload, renews, changes, isImpatient, reserves: reserves || isRenewed };
+      const claimed = await catalog.claim(bucket.id, key, condition, now(), options);
+      switch (claimed.outcome) {
+        case "claimed":
+          return claimed;
+        case "reserved":
+          // Another one: they make progress.
+          if (claimed.by !== by) since = performance.now();
+          ({ by } = claimed);
+          await setTimeout(Math.random() * PAUSE_MAX, undefined, { signal });
+          break;
+        case "conflict":
+          throw new S3Error("ConditionalRequestConflict");
+        case "source-changed":
+          throw sourceChanged();
+        case "no-bucket":
+          throw new S3Error("NoSuchBucket");
+        case "absent":
+        case "failed":
+        default:
+          throw refused(claimed.outcome);
+      }
     }
-    if (claimed.outcome === "conflict") throw new S3Error("ConditionalRequestConflict");
-    if (claimed.outcome === "no-bucket") throw new S3Error("NoSuchBucket");
-    throw refused(claimed.outcome);
   }
 }
 
@@ -76,13 +161,13 @@ export interface Commit<Outcome> {
 }
 
 /**
- * Seals an identity root and commits it, again with a new seq if a conditional write came between. If it
+ * Seals an identity root and commits it, again with a new seq if another write claimed or reserved its key. If it
  * was refused, what was stored is deleted: the content after the root, so that there is no object without
  * its content. If the store or the catalog failed, nobody knows whether it was stored or committed:
  * everything stays, the write stays registered, and a sweep decides.
  *
- * @returns what `commit` returned, `retry` only if conditional writes kept coming between, and the record
- * @throws S3Error `ServiceUnavailable` if it was refused, and its root can neither be deleted nor be
+ * @returns what `commit` returned, `retry` only if others kept coming between, and the record
+ * @throws S3Error as `withWrite`; `ServiceUnavailable` if it was refused, and its root can neither be deleted nor be
  *   declared void: a rebuild would take it for an object
  */
 export async function sealAndCommit<Outcome extends { readonly outcome: string }>(
@@ -90,10 +175,14 @@ export async function sealAndCommit<Outcome extends { readonly outcome: string }
   given: Commit<Outcome>,
 ): Promise<{ readonly committed: Outcome; readonly record: ObjectRecord }> {
   const { target, object, content, write, signal, commit, discardContent } = given;
-  const { bucket, key } = target;
+  const { bucket, key, changes } = target;
   for (let attempt = 1; ; attempt++) {
     try {
       await context.run.ready();
+      if (attempt > 1) {
+        await write.renew(changes);
+        await given.renewed?.();
+      }
       if (!write.isAlive()) throw expired();
     } catch (error) {
       await discardContent();
@@ -128,8 +217,6 @@ export async function sealAndCommit<Outcome extends { readonly outcome: string }
     else if (outcome === "retry" && attempt < ATTEMPTS) {
       // The next root is over the same content.
       await drop(true);
-      await write.renew();
-      await given.renewed?.();
       continue;
     } else await drop(false);
     return { committed, record };
@@ -185,7 +272,7 @@ export function notCommitted(
     case "lost":
       return new S3Error("ConditionalRequestConflict");
     case "retry":
-      return new S3Error("SlowDown", "Conditional writes of this key keep coming between.");
+      return new S3Error("SlowDown", "Other writes of this key keep coming between.");
     case "expired":
       return expired();
     case "source-changed":

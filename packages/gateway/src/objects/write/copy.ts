@@ -26,22 +26,19 @@ export async function copyObject(
   const { object } = request.source;
   // Before a claim is taken for nothing.
   if (object.kind === "inline") requireIdentity(context, "copy");
-  // Onto itself, it would otherwise put the content that it has read over that of a later write.
-  const isOntoItself = object.bucket === request.bucket.id && equal(object.key, request.key);
-  const isBound = object.kind === "manifest" || isOntoItself;
-  return sealAnew(context, request, describe(context, request, object), isBound);
+  return sealAnew(context, request, describe(context, request, object));
 }
 
 /** Changes the tags of an object; see `Objects.setTags`. */
 export async function setTags(
   context: ObjectsContext,
-  { bucket, source, tags, signal }: TagsRequest,
+  { bucket, source, tags, change, signal }: TagsRequest,
 ): Promise<boolean> {
   const { key, kind, size, etag, time, checksums, headers } = source.object;
   if (kind === "inline" && !context.canRead) return context.catalog.setTags(source.object, tags);
   const object = { kind, size, etag, time, checksums, headers, tags };
   try {
-    await sealAnew(context, { bucket, key, headers, source, signal }, object, true);
+    await sealAnew(context, { bucket, key, headers, source, change, signal }, object);
     return true;
   } catch (error) {
     const isReplaced =
@@ -51,22 +48,21 @@ export async function setTags(
   }
 }
 
-/**
- * Seals the content of an object under another identity.
- *
- * @param isBound whether the source must still be there when it is committed, as it must if content is shared,
- *   or if it is what is replaced
- */
+/** Seals the content of an object under another identity. */
 async function sealAnew(
   context: ObjectsContext,
   request: CopyRequest,
   object: UnsealedObject,
-  isBound: boolean,
 ): Promise<StoredObject> {
   const { object: source, contents } = request.source;
-  return withWrite(context, targetOf(request), async (write, isClaimed) => {
-    const put = { contents, isClaimed, ...(isBound ? { source } : {}) };
-    if (source.kind === "manifest") {
+  // Onto itself, it would otherwise put the content that it has read over that of a later write.
+  const isOntoItself = source.bucket === request.bucket.id && equal(source.key, request.key);
+  const changes = isOntoItself ? source : undefined;
+  return withWrite(context, { ...targetOf(request), changes }, async (write, isClaimed) => {
+    // Content that is shared must still be there in the end.
+    const isShared = source.kind === "manifest";
+    const put = { contents, isClaimed, changes, ...(isShared ? { source } : {}) };
+    if (isShared) {
       const parts = await partsOf(context, source);
       const manifest = encodeManifest({ contents, parts });
       return commitObject(context, request, object, manifest, write, { ...put, parts });

@@ -18,8 +18,8 @@ export async function putObject(
   context: ObjectsContext,
   request: PutRequest,
 ): Promise<StoredObject> {
-  const { replaces, signal, memoryWaitMs } = request;
-  return withWrite(context, targetOf(request), async (write, isClaimed) => {
+  const { changes, signal, memoryWaitMs } = request;
+  return withWrite(context, { ...targetOf(request), changes }, async (write, isClaimed) => {
     const body = await storeBody(context, request.body, {
       allowInline: true,
       part: 1,
@@ -41,7 +41,7 @@ export async function putObject(
         object,
         content,
         write,
-        { contents, replaces, isClaimed },
+        { contents, changes, isClaimed },
         () => body.discard(),
       );
     } finally {
@@ -55,9 +55,10 @@ export function targetOf({
   bucket,
   key,
   condition,
+  change,
   signal,
 }: ObjectTarget): Target & { readonly signal: AbortSignal | undefined } {
-  return { bucket, key, condition, signal };
+  return { bucket, key, condition, change, signal };
 }
 
 /** An object with the headers and tags of a request, and the present time. */
@@ -80,11 +81,11 @@ export async function commitObject(
   object: UnsealedObject,
   content: Uint8Array,
   write: Write,
-  put: Pick<Put, "contents" | "parts" | "source" | "replaces" | "isClaimed">,
+  put: Pick<Put, "contents" | "parts" | "source" | "changes" | "isClaimed">,
   discardContent: () => Promise<unknown> = async () => {},
 ): Promise<StoredObject> {
   const { catalog, now } = context;
-  const { signal, ...target } = targetOf(request);
+  const { signal, ...target } = { ...targetOf(request), changes: put.changes };
   const bucket = target.bucket.id;
   const { key } = target;
   const { committed, record } = await sealAndCommit(context, {

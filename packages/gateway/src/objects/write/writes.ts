@@ -1,5 +1,10 @@
-import { BEAT_INTERVAL, CLAIM_EXPIRY, type Catalog } from "../../catalog/catalog.ts";
-import type { Seq } from "../../catalog/records.ts";
+import {
+  BEAT_INTERVAL,
+  CLAIM_EXPIRY,
+  type Catalog,
+  type ClaimOptions,
+} from "../../catalog/catalog.ts";
+import type { Seq, StoredObject } from "../../catalog/records.ts";
 
 /** A write that is running. */
 export interface Write {
@@ -13,8 +18,10 @@ export interface Write {
   /**
    * Takes a new number, after the root with the old one was deleted. It stays a write from when it began,
    * because its content is, and that of its upload.
+   *
+   * @param changes the version of its key that it is made of
    */
-  renew(): Promise<void>;
+  renew(changes?: StoredObject): Promise<void>;
   /**
    * Whether its identity root may be in the store. If it ends so without having been committed, it stays
    * registered, and its claim stands until it expires: a sweep, or a rebuild, must know that it failed, and
@@ -29,17 +36,22 @@ export interface Write {
 
 /** The writes of this process, all of them registered in the catalog, with signs of life. */
 export interface Writes {
-  /** @param upload that of a Complete */
-  begin(upload?: Seq): Promise<Write>;
+  begin(): Promise<Write>;
   /**
-   * A write that the catalog has registered already, with a claim or for a snapshot.
+   * A write that the catalog has registered already.
    *
-   * @param release ends it in the catalog
-   * @param upload that of a Complete
+   * @param registration how it gets another number, if it can be renewed, and how it ends in the catalog, by
+   *   default as one without a claim
    */
-  adopt(seq: Seq, release?: () => Promise<void>, upload?: Seq): Write;
+  adopt(seq: Seq, registration?: Registration): Write;
   /** Stops the signs of life. */
   close(): void;
+}
+
+/** What is special about a write. */
+export interface Registration {
+  renew(number: NonNullable<ClaimOptions["renews"]>, changes?: StoredObject): Promise<Seq>;
+  release?: ((seq: Seq) => Promise<void>) | undefined;
 }
 
 interface Running {
@@ -93,24 +105,26 @@ export function createWrites(
   }, BEAT_INTERVAL / 2);
   timer.unref();
 
-  const adopt: Writes["adopt"] = (first, release, upload) => {
+  const adopt: Writes["adopt"] = (first, registration) => {
     const at = now();
     const state: Running = { seq: first, started: at, heard: at, isDead: false };
     running.add(state);
     let isCommitted = false;
     const endInCatalog = async (seq: Seq): Promise<void> => {
-      const ending = seq === first ? release?.() : undefined;
-      await (ending ?? catalog.endWrites([seq])).catch((error: unknown) => warn(LEFT, error));
+      await (registration?.release?.(seq) ?? catalog.endWrites([seq])).catch((error: unknown) =>
+        warn(LEFT, error),
+      );
     };
     const write: Write = {
       get seq() {
         return state.seq;
       },
       isAlive: () => isAlive(state),
-      async renew() {
+      async renew(changes) {
         const { seq, started } = state;
+        if (registration === undefined) throw new Error("a write without a key is never renewed");
         // Before the old one ends: a beat that does not find that must not take the write for dead.
-        state.seq = await catalog.beginWrite(now(), upload, started);
+        state.seq = await registration.renew({ seq, started }, changes);
         await endInCatalog(seq);
       },
       mayHaveRoot: false,
@@ -127,8 +141,8 @@ export function createWrites(
   };
 
   return {
-    async begin(upload) {
-      return adopt(await catalog.beginWrite(now(), upload), undefined, upload);
+    async begin() {
+      return adopt(await catalog.beginWrite(now()));
     },
     adopt,
     close() {

@@ -1,5 +1,6 @@
 import { type ChecksumAlgorithm, parseAlgorithm } from "../../body/algorithms.ts";
 import { S3Error } from "../../errors.ts";
+import type { Change } from "../../objects/write/commit.ts";
 import type { Answer } from "../../http/connection/outgoing.ts";
 import type { RequestHeaders } from "../../signature/request.ts";
 import { parseTaggingHeader } from "../../xml/tags.ts";
@@ -20,7 +21,13 @@ import { slowAnswer } from "../slow-answer.ts";
 import { copiedBody } from "./copied-body.ts";
 import { copiedHeaders, keptHeaders } from "./headers.ts";
 import { parseCopyRange } from "./ranges.ts";
-import { copyFromSource, namedSource, type Source } from "./source.ts";
+import {
+  copyWhatIsThere,
+  type NamedSource,
+  namedSource,
+  openSource,
+  type Source,
+} from "./source.ts";
 
 async function copyObject(request: Request): Promise<Answer> {
   const { headers, key, objects, signal } = request;
@@ -31,12 +38,13 @@ async function copyObject(request: Request): Promise<Answer> {
   const tags = parseTaggingHeader(headers.get("x-amz-tagging") ?? "");
   const condition = writeCondition(headers);
   const algorithm = copyAlgorithm(headers);
-  namedSource(headers);
+  const named = namedSource(headers);
   const bucket = await request.bucket();
   const isChanged =
     isReplaced || areTagsReplaced || CHANGES.some((name) => headers.get(name) !== undefined);
-  const copying = copyFromSource(request, async (source) => {
-    if (isSame(request, source) && !isChanged) {
+  const copy = async (change?: Change): Promise<Answer> => {
+    const source = await openSource(request, change);
+    if (change !== undefined && !isChanged) {
       throw new S3Error(
         "InvalidRequest",
         "This copy request is illegal because it is trying to copy an object to itself without changing the object's metadata, storage class, website redirect location or encryption attributes.",
@@ -49,6 +57,7 @@ async function copyObject(request: Request): Promise<Answer> {
       headers: isReplaced ? kept : copiedHeaders(object.headers, kept),
       tags: areTagsReplaced ? tags : object.tags,
       condition,
+      change,
       signal,
     };
     const { etag, time, checksums } = await (algorithm === undefined ||
@@ -57,14 +66,18 @@ async function copyObject(request: Request): Promise<Answer> {
       : objects.putObject({
           ...target,
           body: copiedBody(objects, source.opened, algorithm, { signal }),
-          replaces: isSame(request, source) ? object : undefined,
+          changes: change && object,
         }));
     return xmlAnswer(
       "CopyObjectResult",
       xml`<LastModified>${isoTime(time)}</LastModified><ETag>"${etag}"</ETag>${checksumsAndTypeXml(checksums)}`,
       encryptionHeaders(target.headers),
     );
-  });
+  };
+  const isOntoItself = isSame(request, named);
+  const copying = copyWhatIsThere(() =>
+    isOntoItself ? objects.changeObject({ bucket, key, condition, signal }, copy) : copy(),
+  );
   return slowAnswer(copying, request);
 }
 
@@ -86,7 +99,7 @@ function hasFullChecksum({ opened: { object } }: Source, algorithm: ChecksumAlgo
   return value !== undefined && checksumType(value) === "FULL_OBJECT";
 }
 
-function isSame({ bucketName, key }: Request, source: Source): boolean {
+function isSame({ bucketName, key }: Request, source: NamedSource): boolean {
   return source.bucketName === bucketName && Buffer.compare(source.key, key) === 0;
 }
 
@@ -107,7 +120,8 @@ async function uploadPartCopy(request: Request): Promise<Answer> {
   const number = partNumberOf(query);
   namedSource(headers);
   const upload = await findUpload(request);
-  const copying = copyFromSource(request, async ({ opened }) => {
+  const copying = copyWhatIsThere(async () => {
+    const { opened } = await openSource(request);
     const range = parseCopyRange(headers.get("x-amz-copy-source-range"), opened.object.size);
     const algorithm = parseAlgorithm(upload.options["checksum-algorithm"] ?? "");
     // Content that is shared has no checksum of its own, and the upload's parts must have one.

@@ -3,6 +3,7 @@ import { allowsObject } from "../../credentials/permissions.ts";
 import { S3Error } from "../../errors.ts";
 import type { RequestHeaders } from "../../signature/request.ts";
 import { isBucketName } from "../bucket/names.ts";
+import type { Change } from "../../objects/write/commit.ts";
 import { checkRead } from "../conditions.ts";
 import { checkVersion, findBucket } from "../find.ts";
 import type { Request } from "../operation.ts";
@@ -16,18 +17,18 @@ export interface Source {
 }
 
 /**
- * The source of a copy, if the client may read it and its conditions hold.
+ * The source of a copy, or of a change that is one onto itself, if the client may read it and its conditions hold.
  *
  * @throws S3Error `InvalidArgument`, `AccessDenied`, `NoSuchBucket`, `NoSuchKey`, `PreconditionFailed`
  */
-export async function openSource(request: Request): Promise<Source> {
+export async function openSource(request: Request, change?: Change): Promise<Source> {
   const { headers, accessKey, catalog } = request;
   const { bucketName, key, versionId } = namedSource(headers);
   if (!allowsObject(accessKey, "read", bucketName, key)) throw new S3Error("AccessDenied");
   checkVersion(versionId);
   const expected = headers.get("x-amz-source-expected-bucket-owner");
   const bucket = checkOwner(await findBucket(catalog, bucketName), expected);
-  const opened = await catalog.openObject(bucket.id, key);
+  const opened = change === undefined ? await catalog.openObject(bucket.id, key) : change.source;
   if (opened === undefined) {
     throw new S3Error("NoSuchKey", undefined, { details: { Key: Buffer.from(key).toString() } });
   }
@@ -43,16 +44,13 @@ const ATTEMPTS = 5;
  * Copies what the source is when the copy is committed: if it was replaced or deleted meanwhile, what is there
  * then is copied or refused.
  *
- * @throws S3Error as `openSource`; `OperationAborted` if it is replaced again and again
+ * @param copy looks up the source
+ * @throws S3Error as `copy`; `OperationAborted` if it is replaced again and again
  */
-export async function copyFromSource<T>(
-  request: Request,
-  copy: (source: Source) => Promise<T>,
-): Promise<T> {
+export async function copyWhatIsThere<T>(copy: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {
-    const source = await openSource(request);
     try {
-      return await copy(source);
+      return await copy();
     } catch (error) {
       const isReplaced = error instanceof S3Error && error.code === "OperationAborted";
       if (!isReplaced || attempt === ATTEMPTS) throw error;
@@ -61,7 +59,9 @@ export async function copyFromSource<T>(
 }
 
 /** A source by its name alone. */
-type NamedSource = Pick<Source, "bucketName" | "key"> & { readonly versionId: string | undefined };
+export type NamedSource = Pick<Source, "bucketName" | "key"> & {
+  readonly versionId: string | undefined;
+};
 
 /**
  * What `x-amz-copy-source` names, whether it is there or not.

@@ -6,7 +6,7 @@ import { parseTagging } from "../../xml/tags.ts";
 import { xml } from "../../xml/write.ts";
 import { emptyAnswer, xmlAnswer } from "../answers.ts";
 import { readAll } from "../bodies.ts";
-import { findObject, openObject } from "../find.ts";
+import { checkVersion, findObject, missing } from "../find.ts";
 import type { Operation, Request } from "../operation.ts";
 
 async function getTagging(request: Request): Promise<Answer> {
@@ -32,13 +32,16 @@ async function deleteTagging(request: Request): Promise<Answer> {
 
 const ATTEMPTS = 5;
 
-/** The object may be replaced between the two steps. Then the tags are for the new one. */
 async function setTags(request: Request, tags: StoredObject["tags"]): Promise<void> {
-  const { objects, signal } = request;
+  const { key, objects, query, signal } = request;
+  checkVersion(query.get("versionId"));
   const bucket = await request.bucket();
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
-    const source = await openObject(request);
-    if (await objects.setTags({ bucket, source, tags, signal })) return;
+    const isDone = await objects.changeObject({ bucket, key, signal }, async (change) => {
+      const source = change.source ?? missing(request);
+      return objects.setTags({ bucket, source, tags, change, signal });
+    });
+    if (isDone) return;
   }
   throw new S3Error("OperationAborted");
 }

@@ -4,6 +4,7 @@ import { claimBehaviour } from "./claims.ts";
 import type { OpenFixture } from "./fixture.ts";
 import { listingBehaviour } from "./listing.ts";
 import { objectBehaviour } from "./objects.ts";
+import { reservationBehaviour } from "./reservations.ts";
 import { transferBehaviour } from "./transfer.ts";
 import { uploadBehaviour } from "./uploads.ts";
 
@@ -12,6 +13,7 @@ export function catalogBehaviour(open: OpenFixture): void {
   describe("buckets", () => bucketBehaviour(open));
   describe("objects", () => objectBehaviour(open));
   describe("claims", () => claimBehaviour(open));
+  describe("reservations", () => reservationBehaviour(open));
   describe("uploads", () => uploadBehaviour(open));
   describe("listing", () => listingBehaviour(open));
   describe("transfer", () => transferBehaviour(open));

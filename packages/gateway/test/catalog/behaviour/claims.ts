@@ -110,26 +110,6 @@ export function claimBehaviour(open: OpenFixture): void {
     }),
   );
 
-  test.each(["source", "replaces"])(
-    "a write with a lower number than a change of its own version (%s) has to take a new one",
-    (given) =>
-      using(open, async ({ catalog, bucket }) => {
-        const source = {
-          ...(await put(catalog, bucket, "key")),
-          bucket: bucket.id,
-          key: KEY,
-          parts: 0,
-        };
-        const early = await catalog.nextSeq();
-        const changed = inline(await catalog.nextSeq());
-        const tagged = await catalog.commitPut(putOf(bucket, "key", changed, { [given]: source }));
-        expect(tagged.outcome).toBe("stored");
-        expect((await catalog.commitPut(putOf(bucket, "key", inline(early)))).outcome).toBe(
-          "retry",
-        );
-      })(),
-  );
-
   test(
     "what a conditional write leaves behind is forgotten when no older write is left",
     using(open, async ({ catalog, bucket }) => {

@@ -319,24 +319,6 @@ function copyBehaviour(open: OpenFixture): void {
   );
 
   test(
-    "an object made of another version than its key has is refused, and shares nothing with it",
-    using(open, async ({ catalog, bucket }) => {
-      await putManifest(catalog, bucket, "a", ["x"]);
-      const replaces = (await catalog.findObject(bucket.id, bytes("a")))!;
-      await putManifest(catalog, bucket, "a", ["y"], { replaces });
-      expect((await garbage(catalog)).toSorted()).toEqual([address("x"), replaces.root].toSorted());
-      const object = inline(await catalog.nextSeq(), { kind: "manifest" });
-      const late = putOf(bucket, "a", object, { contents: [{ ...root("z"), part: 1 }], replaces });
-      expect(await catalog.commitPut(late)).toEqual({ outcome: "source-changed" });
-      const opened = await catalog.openObject(bucket.id, bytes("a"));
-      expect(opened?.contents.map(({ address }) => address)).toEqual([address("y")]);
-      await put(catalog, bucket, "a");
-      expect(await catalog.commitPut(late)).toEqual({ outcome: "superseded" });
-      expect(await garbage(catalog)).toContain(address("z"));
-    }),
-  );
-
-  test(
     "copies and deletions at once lose no content that an object has, and keep none that none has",
     using(open, async ({ catalog, bucket, reopen }) => {
       const catalogs = [catalog, await reopen()];

@@ -9,14 +9,12 @@ function createTicking(
 ): {
   readonly writes: Writes;
   readonly clock: { now: number };
-  /** What each write was begun with. */
-  readonly begun: unknown[][];
   tick(): Promise<void>;
 } {
   const clock = { now: 1_700_000_000_000 };
-  const begun: unknown[][] = [];
+  let begun = 0;
   const catalog = {
-    beginWrite: async (...given: unknown[]) => begun.push(given),
+    beginWrite: async () => (begun += 1),
     beat: async (seqs: readonly number[]) => beat(seqs),
     endWrites: async () => {},
     ...given,
@@ -32,7 +30,6 @@ function createTicking(
     return {
       writes,
       clock,
-      begun,
       async tick() {
         tick();
         await Bun.sleep(1);
@@ -75,7 +72,7 @@ test("a write that was silent for too long is dead for good", async () => {
 
 test("a write that the catalog has taken for dead is dead", async () => {
   const { writes, clock, tick } = createTicking((seqs) => new Set(seqs.filter((seq) => seq > 2)));
-  const [early, late] = [await writes.begin(), await writes.begin()];
+  const [early, late] = [await writes.begin(), writes.adopt(2, { renew: async () => 3 })];
   clock.now += 60_000;
   await late.renew();
   await tick();
@@ -83,21 +80,24 @@ test("a write that the catalog has taken for dead is dead", async () => {
   writes.close();
 });
 
-test("a write that is renewed began when it first did, and stays that of its upload", async () => {
-  const { writes, clock, begun } = createTicking((seqs) => new Set(seqs));
-  const release = async (): Promise<void> => {};
-  const began = clock.now;
-  const both = [await writes.begin(7), writes.adopt(100, release, 8)];
+test("a write that is renewed began when it first did, and ends under each of its numbers", async () => {
+  const { writes, clock } = createTicking((seqs) => new Set(seqs));
+  const [renewed, released]: [unknown[], number[]] = [[], []];
+  const started = clock.now;
+  const write = writes.adopt(100, {
+    renew: async (given) => 100 + renewed.push(given),
+    release: async (seq) => void released.push(seq),
+  });
   for (let i = 0; i < 2; i++) {
     clock.now += 60_000;
-    for (const write of both) await write.renew();
+    await write.renew();
   }
-  expect(begun.slice(1)).toEqual([
-    [began + 60_000, 7, began],
-    [began + 60_000, 8, began],
-    [began + 120_000, 7, began],
-    [began + 120_000, 8, began],
+  await write.end();
+  expect(renewed).toEqual([
+    { seq: 100, started },
+    { seq: 101, started },
   ]);
+  expect(released).toEqual([100, 101, 102]);
   writes.close();
 });
 
@@ -112,7 +112,7 @@ test("a write that is renewed during a sign of life stays alive", async () => {
       },
     },
   );
-  const write = await writes.begin();
+  const write = writes.adopt(1, { renew: async () => 2 });
   clock.now += 60_000;
   await write.renew();
   expect([write.seq, [...ended], write.isAlive()]).toEqual([2, [1], true]);
