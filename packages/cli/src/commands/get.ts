@@ -1,5 +1,4 @@
 import type { Store, StoredContent } from "@idk/storage";
-import pLimit from "p-limit";
 import {
   addressFault,
   DIGITS_TO_ACT,
@@ -25,6 +24,7 @@ import {
   workers,
 } from "../config/settings.ts";
 import { codeOf, Failure, usage } from "../errors/failures.ts";
+import { createByteBudget } from "../get/byte-budget.ts";
 import { download } from "../get/download.ts";
 import { type GetFile, getFiles } from "../get/get-files.ts";
 import { loadIdentities } from "../keys/identities.ts";
@@ -33,6 +33,13 @@ import { createTextCheck, formatBytes } from "../output/text.ts";
 import type { Meter } from "../progress/meter.ts";
 import type { Session } from "../session.ts";
 import { openStore } from "../stores/open-store.ts";
+
+/**
+ * Bytes on their way at once, so that memory does not grow with the number of contents. One large content
+ * has its four chunks of 4 MiB, and the next begins when there are two left.
+ */
+const ON_THE_WAY = 24 * 2 ** 20;
+const ON_THE_WAY_EACH = 16 * 2 ** 20;
 
 export const get: Command = command(
   {
@@ -76,14 +83,13 @@ export const get: Command = command(
       );
     };
     if (named === undefined) {
-      // One large content at a time, so that memory does not grow with their number.
-      const limitLarge = pLimit(1);
+      const budget = createByteBudget(ON_THE_WAY, ON_THE_WAY_EACH);
       const into = { acceptExisting: true, follow: false, keepTime: true, sync };
       const getFile: GetFile = {
         open,
         write: (content, { path, real, refused }, meter) => {
           const { address } = content;
-          const how = { ...into, address, force, resume, limitLarge, meter, real, refused };
+          const how = { ...into, address, force, resume, budget, meter, real, refused };
           return download(async () => content, path, how, session);
         },
       };

@@ -4,6 +4,7 @@ import { type Failure, usage } from "../errors/failures.ts";
 import { formatBytes } from "../output/text.ts";
 import type { Meter } from "../progress/meter.ts";
 import type { Session } from "../session.ts";
+import type { ByteBudget } from "./byte-budget.ts";
 import { createOutputFile, type OutputFile } from "./output-file.ts";
 import { openExistingFile } from "./existing-file.ts";
 
@@ -23,7 +24,7 @@ export interface DownloadOptions {
   /** The real path of the folder of the file, if it must not have been replaced since. */
   readonly real?: string | undefined;
   /** Limits the concurrent reads of content that is not inline in its root. */
-  readonly limitLarge?: <T>(work: () => Promise<T>) => Promise<T>;
+  readonly budget?: ByteBudget;
   /** Follow a symbolic link; otherwise it counts as an existing file. */
   readonly follow: boolean;
   /** Set the modification time from the metadata. */
@@ -55,7 +56,7 @@ export async function download(
   options: DownloadOptions,
   { out }: Session,
 ): Promise<Downloaded> {
-  const { address, force, resume, acceptExisting, refused, limitLarge, follow, meter } = options;
+  const { address, force, resume, acceptExisting, refused, budget, follow, meter } = options;
   const { lengthOf, sync = true } = options;
   const update = meter.part();
   const note = async (text: string): Promise<void> => {
@@ -67,8 +68,8 @@ export async function download(
     try {
       const content = await fetchContent();
       const compare = () => existing.matches(content, (bytes) => update({ bytes }));
-      const same = await (limitLarge && content.size > INLINE_MAX
-        ? limitLarge(compare)
+      const same = await (budget && content.size > INLINE_MAX
+        ? budget.run(content.size, compare)
         : compare());
       if (!same) {
         throw (
@@ -93,7 +94,7 @@ export async function download(
     }
     const resumed = isResumed(resume, content.size) && !lengthOf && !encoded;
     const length = lengthOf?.(content.size) ?? content.size;
-    const read = async (): Promise<number> => {
+    const read = async (left?: (bytes: number) => void): Promise<number> => {
       const earlier = resumed ? await file.keep() : 0;
       // Before any chunk is fetched.
       if (length > INLINE_MAX) await file.reserve(length, encoded);
@@ -103,12 +104,13 @@ export async function download(
       for await (const piece of content.chunks({ start })) {
         await file.write(piece);
         written += piece.length;
+        left?.(length - written);
         if (content.size > INLINE_MAX) chunks += 1;
         update({ bytes: written, chunks });
       }
       return start;
     };
-    const start = limitLarge && content.size > INLINE_MAX ? await limitLarge(read) : await read();
+    const start = await (budget && content.size > INLINE_MAX ? budget.run(length, read) : read());
     await file.commit(options.keepTime ? timeOf(content.metadata) : undefined);
     if (resumed || resume === false) await file.clearAway();
     return { size: content.size, written, ...(start > 0 && { continued: start }) };

@@ -13,8 +13,7 @@ import {
 } from "node:fs/promises";
 import { basename, dirname } from "node:path";
 import { Failure, reasonOf, systemCodeOf, usage } from "../errors/failures.ts";
-import { type DiskCalls, openDiskCalls } from "./disk-calls.ts";
-import { assertRoom } from "./free-space.ts";
+import { assertRoom, type DiskCalls, openDiskCalls } from "./disk.ts";
 import { partFiles } from "./part-file.ts";
 import { foldedName } from "./safe-name.ts";
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { copyFileSync, mkdirSync, readdirSync, rmSync, statSync } from "node:fs";
 import { open } from "node:fs/promises";
 import { join } from "node:path";
-import { openDiskCalls } from "../../src/get/disk-calls.ts";
+import { openDiskCalls } from "../../src/get/disk.ts";
 import { createOutputFile } from "../../src/get/output-file.ts";
 import { createWorkspace, isolated, MAIN, noise, sameBytes } from "../support/cli.ts";
 import { interrupted, partsIn } from "../support/interrupted.ts";
