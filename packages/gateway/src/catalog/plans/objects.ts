@@ -184,6 +184,9 @@ export function* commitPut(dialect: Dialect, put: Put): Plan<Committed> {
   if (outcome !== "stored") return { outcome };
   if (state.object?.seq === object.seq) return { outcome, replaced: undefined };
   if (versions?.length === 0) return { outcome: "source-changed" };
+  // A gateway of before catalog version 2 ignores reservations.
+  if (changes !== undefined && state.object?.seq !== changes.seq)
+    return { outcome: "source-changed" };
   const owner = object.kind === "inline" ? undefined : object.seq;
   if (owner !== undefined) {
     yield* addContents(owner, contents, source !== undefined);
