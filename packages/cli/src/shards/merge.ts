@@ -67,6 +67,16 @@ function requireAlike(first: ReadReport, other: ReadReport): void {
   if (JSON.stringify(a.options) !== JSON.stringify(b.options)) {
     throw usage(`${first.path} and ${other.path} are of runs with different options`);
   }
+  const areComplete = a.position === undefined && b.position === undefined;
+  if (
+    a.command === "check" &&
+    areComplete &&
+    JSON.stringify(a.shared) !== JSON.stringify(b.shared)
+  ) {
+    throw usage(
+      `${first.path} and ${other.path} are of checks that saw different snapshots: delete the reports, and run the shards again while no backup is made`,
+    );
+  }
 }
 
 const NAMED = 16;

@@ -1,5 +1,5 @@
 import type { Backend, ListedBlob } from "@idk/storage";
-import { codeOf, messageOf, usage } from "../errors/failures.ts";
+import { codeOf, Failure, messageOf, usage } from "../errors/failures.ts";
 import { createBlobFailures, type ItemFailures } from "../errors/item-failures.ts";
 import type { Session } from "../session.ts";
 import { blobBatches } from "./batches.ts";
@@ -105,6 +105,10 @@ export async function runShard(
         for await (const batch of blobBatches(backend, prefixes, after, signal)) {
           const failures = recordedFailures(session);
           const counts = await work(place, batch, failures);
+          // Not recorded, so that the next run tries the blobs of this batch again.
+          if (failures.recorded.some(({ code }) => code === "unavailable")) {
+            throw new Failure("unavailable", "the store could not answer for some blobs");
+          }
           await progress.record({ place, after: batch.at(-1)!.name }, counts, failures.recorded);
         }
       }

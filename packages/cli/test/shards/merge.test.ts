@@ -55,6 +55,13 @@ describe("merging reports", () => {
     [[done(1, 3), done(1, 3)], "1.json and 2.json are both the report of shard 1/3"],
     [[done(2, 4), done(4, 4)], "no report of shards 1, 3 of 4"],
     [[done(1, 2)], "no report of shard 2 of 2"],
+    [
+      [
+        done(1, 2, { command: "check", shared: { snapshots: 1 } }),
+        done(2, 2, { command: "check", shared: { snapshots: 2 } }),
+      ],
+      "1.json and 2.json are of checks that saw different snapshots",
+    ],
     [[done(1, 2), done(2, 3)], "1.json is one of 2 shards, and 2.json one of 3"],
     [
       [done(1, 2), done(2, 2, { stores: ["folder /other"] })],

@@ -80,6 +80,10 @@ describe("errors", () => {
       "--delete-damaged needs all of the store",
     ],
     [
+      ["check", "--read-data=10%", "--shard", "1/2", "--report", "x.json"],
+      "with --shard, --read-data reads all packs: omit the percentage",
+    ],
+    [
       ["verify", "--shard", "1/2", "--report", "nowhere/x.json"],
       "cannot write the report nowhere/x.json: no such file or folder",
     ],

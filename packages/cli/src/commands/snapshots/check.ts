@@ -45,6 +45,10 @@ export const check: Command = command(
     if (part !== undefined && deleteDamaged) {
       throw usage("--delete-damaged needs all of the store: omit --shard");
     }
+    if (part !== undefined && share > 0 && share < 1) {
+      // A run that continues would choose other packs, and might not read one that was found damaged.
+      throw usage("with --shard, --read-data reads all packs: omit the percentage");
+    }
     if (deleteDamaged && share === 0) {
       throw usage("--delete-damaged applies to the packs that --read-data reads");
     }
