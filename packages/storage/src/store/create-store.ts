@@ -4,7 +4,9 @@ import type { Store } from "./store.ts";
 import type { StoreOptions } from "./options.ts";
 import type { Items } from "./items.ts";
 import { assertOptions, checkStoreOptions } from "./check-options.ts";
+import { budgetOf } from "./flow/budget.ts";
 import type { StoreContext } from "./context.ts";
+import { type Flow, createFlows } from "./flow/flow.ts";
 import { usage } from "../errors.ts";
 import { createBufferPool } from "./buffers.ts";
 import { deleteTree } from "./tree/delete-tree.ts";
@@ -39,6 +41,9 @@ export function createStore(options: StoreOptions): Store {
     );
   }
   const defaults = checkStoreOptions(options);
+  const budget = budgetOf(options.memory);
+  const flows = createFlows(backend, budget);
+  const chunksOf = (flow: Flow) => defaults.concurrency ?? flow.width();
   let context: Promise<StoreContext> | undefined;
   const loadContext = (): Promise<StoreContext> => {
     context ??= loadNaCl(options.nacl).then((naCl) => ({
@@ -48,8 +53,9 @@ export function createStore(options: StoreOptions): Store {
       deduplicates: () => sawDedupSecret,
       workers,
       // One more than are in flight: the one that the caller is reading or filling.
-      readBuffers: createBufferPool(defaults.concurrency + 1),
-      writeBuffers: createBufferPool(defaults.concurrency + 1 + aheadOf(workers)),
+      readBuffers: createBufferPool(() => chunksOf(flows.readLeaves) + 1),
+      writeBuffers: createBufferPool(() => chunksOf(flows.writeLeaves) + 1 + aheadOf(workers)),
+      flows,
     }));
     return context;
   };

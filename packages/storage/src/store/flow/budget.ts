@@ -1,0 +1,78 @@
+import { typeName } from "../../bytes.ts";
+import { usage } from "../../errors.ts";
+
+/**
+ * Memory for content in flight, shared by all stores that are created with it. A call that could go
+ * faster with more than is left goes on with what it has.
+ */
+export interface MemoryBudget {
+  /** How much there is. */
+  readonly bytes: number;
+  /** How much is in use. It may be more than there is, because each call may always have two chunks. */
+  used(): number;
+  /** Takes so many bytes if they are left. */
+  tryTake(bytes: number): boolean;
+  /** Takes so many bytes, whether or not they are left. */
+  take(bytes: number): void;
+  give(bytes: number): void;
+  /** Calls back each time memory was given back, in the order of the calls to this, until removed. */
+  onGiven(callback: () => void): void;
+  removeOnGiven(callback: () => void): void;
+}
+
+/**
+ * Creates a budget of memory to pass to `createStore`.
+ *
+ * @param bytes more than 0; `Infinity` for no bound
+ * @throws StorageError `usage`
+ */
+export function createMemoryBudget(bytes: number): MemoryBudget {
+  if (!(typeof bytes === "number" && bytes > 0)) {
+    throw usage("memory must be a number of bytes, more than 0");
+  }
+  const waiting = new Set<() => void>();
+  let used = 0;
+  return {
+    bytes,
+    used: () => used,
+    tryTake(wanted) {
+      if (used + wanted > bytes) return false;
+      used += wanted;
+      return true;
+    },
+    take(wanted) {
+      used += wanted;
+    },
+    give(given) {
+      used -= given;
+      for (const callback of waiting) callback();
+    },
+    onGiven: (callback) => void waiting.add(callback),
+    removeOnGiven: (callback) => void waiting.delete(callback),
+  };
+}
+
+/**
+ * Bytes of memory for a chunk in flight: its buffer, what the backend and the runtime copy of it, and
+ * what has not been collected yet.
+ */
+export function leafMemory(chunkSize: number): number {
+  return 3 * chunkSize;
+}
+
+/** Bytes; what all stores of a process share that are given no budget of their own. */
+const MEMORY_DEFAULT = 256 * 2 ** 20;
+
+const processBudget: MemoryBudget = createMemoryBudget(MEMORY_DEFAULT);
+
+/**
+ * The budget for the option `memory` of a store.
+ *
+ * @throws StorageError `usage`
+ */
+export function budgetOf(memory: number | MemoryBudget | undefined): MemoryBudget {
+  if (memory === undefined) return processBudget;
+  if (typeof memory === "number") return createMemoryBudget(memory);
+  if (typeof memory?.tryTake === "function") return memory;
+  throw usage(`memory must be a number of bytes or a budget, got ${typeName(memory)}`);
+}
