@@ -44,8 +44,10 @@ describe("the number of calls in flight", () => {
 
   test("stays where it is while the consumer or the producer is what it waits for", () => {
     const controller = createController(4);
-    for (let now = 0; now < 100; now++) controller.start(now).end(now + 1, MiB);
-    expect(controller.limit()).toBe(4);
+    for (let now = 0; now < 100; now++) {
+      controller.start(now).end(now + 1, MiB);
+      expect(controller.limit()).toBe(4);
+    }
   });
 
   test("falls to where it began with one retry, and does not grow soon after", () => {
