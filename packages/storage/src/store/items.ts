@@ -17,8 +17,8 @@ export interface ManyOptions {
   readonly signal: AbortSignal | undefined;
 }
 
-/** Bytes of memory for an item: a root of up to 2 MiB, and what the backend copies of it. */
-const ITEM_MEMORY = 3 * INLINE_MAX;
+/** Bytes of memory for an item: content of up to 1 MiB, and its root. */
+const ITEM_MEMORY = 2 * INLINE_MAX;
 
 /**
  * Processes items concurrently and yields each result as it completes. Items are pulled only if

@@ -82,10 +82,11 @@ export interface StoreOptions extends WriteOptions {
    */
   readonly workers?: number | undefined;
   /**
-   * Memory for content in flight: a number of bytes for this store, or a budget that several share. By
-   * default 256 MiB for all stores of the process that set none. Three times the size of a chunk is
-   * counted for each in flight, and 3 MiB for each item of many. Each call may have two in flight
-   * whatever the others use, so more calls at once may take more. `Infinity` is no bound.
+   * What the process may take: a number of bytes for this store, or a budget that several share; see
+   * `createMemoryBudget`. By default 256 MiB for all stores of the process that set none. It counts
+   * 128 MiB for the runtime and its threads, three times the size of each chunk in flight, and 2 MiB
+   * for each item of many. Each call may have two in flight whatever the others use, so many calls at
+   * once take more. `Infinity` is no bound.
    */
   readonly memory?: number | MemoryBudget | undefined;
 }

@@ -1,11 +1,11 @@
 import { describe, expect, test } from "bun:test";
-import { createMemoryBudget } from "../../../src/store/flow/budget.ts";
+import { createContentBudget } from "../../../src/store/flow/budget.ts";
 import { createWindow } from "../../../src/store/flow/window.ts";
 import { createStore } from "../../../src/index.ts";
 import { memory } from "../../../src/backend/memory.ts";
 
 /** A window of items of 10 bytes. */
-function windowOf({ budget = createMemoryBudget(1000), limit = 8, most = 64 } = {}) {
+function windowOf({ budget = createContentBudget(1000), limit = 8, most = 64 } = {}) {
   const allowed = { limit };
   const controller = { limit: () => allowed.limit };
   const abort = new AbortController();
@@ -47,7 +47,7 @@ describe("the window of a pipeline", () => {
   });
 
   test("shares a budget, but always has two", async () => {
-    const budget = createMemoryBudget(50);
+    const budget = createContentBudget(50);
     const first = windowOf({ budget });
     const second = windowOf({ budget });
     expect(await first.fill()).toBe(5);
@@ -62,7 +62,7 @@ describe("the window of a pipeline", () => {
   });
 
   test("ends a wait when it is closed or aborted, and gives everything back", async () => {
-    const budget = createMemoryBudget(1000);
+    const budget = createContentBudget(1000);
     const closed = windowOf({ budget, limit: 1 });
     await closed.window.enter();
     const waiting = closed.window.enter();
