@@ -3,7 +3,7 @@ import { type GetItem, type GetManyOptions, type GetResult, getMany } from "./re
 import type { Store } from "./store.ts";
 import type { StoreOptions } from "./options.ts";
 import type { Items } from "./items.ts";
-import { assertOptions, checkStoreOptions } from "./check-options.ts";
+import { CHUNKS_AT_ONCE, assertOptions, checkStoreOptions } from "./check-options.ts";
 import { budgetOf } from "./flow/budget.ts";
 import type { StoreContext } from "./context.ts";
 import { type Flow, createFlows } from "./flow/flow.ts";
@@ -61,7 +61,7 @@ export function createStore(options: StoreOptions): Store {
   };
   let sawDedupSecret = defaults.dedupSecret !== undefined;
   const workers = createWorkers(options);
-  const queueUnverified = pLimit(defaults.concurrency);
+  const queueUnverified = pLimit(defaults.concurrency ?? CHUNKS_AT_ONCE);
   const close = async () => {
     try {
       await workers?.close();
