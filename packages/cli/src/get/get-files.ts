@@ -1,6 +1,7 @@
 import type { StoredContent } from "@idk/storage";
+import pLimit from "p-limit";
 import type { Listed } from "../blobs/address-list.ts";
-import { createTurns, nameOfListed, runMany } from "../blobs/run-many.ts";
+import { createTurns, nameOfListed, runMany, type Turn } from "../blobs/run-many.ts";
 import { createListFailures } from "../errors/item-failures.ts";
 import { count, foreign } from "../output/text.ts";
 import type { Meter } from "../progress/meter.ts";
@@ -10,6 +11,10 @@ import { type Destination, openOutputFolder } from "./output-folder.ts";
 
 /** Contents fetched concurrently: most wait for a server that may be far away. */
 const AT_ONCE = 64;
+/** From this size on, in bytes, a content counts as large. */
+const LARGE = 64 * 1024;
+/** Contents fetched concurrently while they are large, because each may take 2 MiB of memory. */
+const LARGE_AT_ONCE = 16;
 
 /** The operations that fetch content into its file. */
 export interface GetFile {
@@ -50,11 +55,21 @@ export async function getFiles(
 
   // Names are assigned in the order of the list.
   const nextTurn = createTurns();
-  const getOne = async ({ address, error }: Listed, signal: AbortSignal): Promise<void> => {
+  // Sizes are not known in advance, so the limit follows the content that arrived last.
+  const queue = pLimit(LARGE_AT_ONCE);
+  const getOne = async (listed: Listed, signal: AbortSignal): Promise<void> => {
     const turn = nextTurn();
+    await queue(() => getInTurn(listed, turn, signal));
+  };
+  const getInTurn = async (
+    { address, error }: Listed,
+    turn: Turn,
+    signal: AbortSignal,
+  ): Promise<void> => {
     try {
       if (address === undefined) throw error;
       const content = await open(address, signal);
+      queue.concurrency = content.size < LARGE ? AT_ONCE : LARGE_AT_ONCE;
       await turn.mine;
       const destination = await target.destinationFor(address, content.metadata);
       const { path: file, original, refused } = destination;

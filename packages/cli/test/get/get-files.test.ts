@@ -105,3 +105,25 @@ test("shows no progress of its own while the contents are searched", async () =>
   );
   expect(events).toEqual(["found", "start"]);
 });
+
+test.each([
+  ["small contents", 100, 64],
+  ["contents of 64 KiB, of which each may take 2 MiB of memory", 64 * 1024, 16],
+])("has this many in flight: %s", async (_, size, most) => {
+  const seen = { inFlight: 0, most: 0 };
+  const open = async (address: string) => {
+    seen.inFlight += 1;
+    seen.most = Math.max(seen.most, seen.inFlight);
+    await Bun.sleep(5);
+    return { address, size, metadata: {} } as StoredContent;
+  };
+  const written = async () => {
+    await Bun.sleep(5);
+    seen.inFlight -= 1;
+    return { size, written: size };
+  };
+  const session = { ...quiet, signal: new AbortController().signal };
+  const find = async () => addresses(200);
+  await getFiles(find, out, { open, write: written }, session);
+  expect(seen).toEqual({ inFlight: 0, most });
+});
