@@ -79,6 +79,8 @@ export const verify: Command = command(
     const run = { depth, named, single, failures, tally, meter };
     await verifyBlobs(opened, targets, run, session);
     const inStore = tally.counts.blobs + failures.count;
+    // What is below the blobs of snapshots is for `check`.
+    const { roots } = tally.counts;
     if (repository !== undefined) {
       await verifyBlobs(repository, listed(repository, signal), run, session);
     }
@@ -88,7 +90,7 @@ export const verify: Command = command(
     const snapshotBlobs = repository && all - inStore;
     const [summary = "", ...notes] = describeVerify(
       depth,
-      tally.counts,
+      { ...tally.counts, roots },
       failures.count,
       snapshotBlobs,
     );

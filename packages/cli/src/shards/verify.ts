@@ -59,11 +59,9 @@ export async function verifyShard(
       const run = { depth, named: false, stopIfRefused: true, failures, tally, meter };
       await verifyBlobs(from, batch.map(targetOf), run, session);
       const { counts } = tally;
-      const isOfSnapshots = place > 0;
-      return {
-        ...counts,
-        ...(isOfSnapshots && { snapshotBlobs: counts.blobs + failures.count }),
-      };
+      if (place === 0) return { ...counts };
+      // Of snapshots: what is below their blobs is for `check`.
+      return { ...counts, roots: 0, snapshotBlobs: counts.blobs + failures.count };
     },
     session,
   );

@@ -243,11 +243,12 @@ export function withRetry(
     prefix: string,
     given: ListMarkersOptions = {},
   ): AsyncGenerator<Marker> {
+    const { signal } = given;
     const schedule = startSchedule("list");
     let { after, limit } = given;
     for (;;) {
       try {
-        for await (const marker of backend.listMarkers!(prefix, { ...given, after, limit })) {
+        for await (const marker of backend.listMarkers!(prefix, { signal, after, limit })) {
           yield marker;
           after = marker.name;
           if (limit !== undefined) limit -= 1;

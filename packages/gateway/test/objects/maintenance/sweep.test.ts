@@ -165,6 +165,7 @@ test("roots of others are reported, and left alone", async () => {
 
 test("one process collects at a time, and garbage that cannot be deleted stays", async () => {
   let refuses = true;
+  let meanwhile: unknown;
   let time = Date.UTC(2026, 0, 1);
   const now = (): number => time;
   const backend = wrapBackend(memory({ now }), {
@@ -172,6 +173,7 @@ test("one process collects at a time, and garbage that cannot be deleted stays",
       (remove) =>
       async (...given) => {
         if (refuses) throw new Error("no");
+        meanwhile = await rig.objects.maintenance.collect();
         await remove(...given);
       },
   });
@@ -181,12 +183,8 @@ test("one process collects at a time, and garbage that cannot be deleted stays",
   time += HOUR;
   expect(await rig.objects.maintenance.collect()).toEqual({ blobs: 0, failed: 1 });
   refuses = false;
-  const both = await Promise.all([
-    rig.objects.maintenance.collect(),
-    rig.objects.maintenance.collect(),
-  ]);
-  expect(both).toContainEqual({ blobs: 1, failed: 0 });
-  expect(both).toContain(false);
+  expect(await rig.objects.maintenance.collect()).toEqual({ blobs: 1, failed: 0 });
+  expect(meanwhile).toBe(false);
   expect(await blobsOf(backend)).toHaveLength(2);
 });
 

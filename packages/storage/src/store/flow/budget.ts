@@ -14,9 +14,11 @@ export interface MemoryBudget {
   tryTake(bytes: number): boolean;
   /** Takes so many bytes, whether or not they are left. */
   take(bytes: number): void;
+  /** Gives back so many bytes that were taken. */
   give(bytes: number): void;
   /** Calls back each time memory was given back, in the order of the calls to this, until removed. */
   onGiven(callback: () => void): void;
+  /** Ends the calls that `onGiven` asked for. */
   removeOnGiven(callback: () => void): void;
 }
 
