@@ -280,7 +280,7 @@ describe("installed from the tarballs", () => {
     expect(output).toMatch(/^portable: 5 known answers/u);
 
     const main = "node_modules/@idk/cli/dist/main.cjs";
-    // Apart from the configuration of whoever runs the tests.
+    // The configuration of the user who runs the tests must not be read.
     const env = { ...process.env, HOME: at, XDG_CONFIG_HOME: undefined, XDG_DATA_HOME: undefined };
     const idk = (...args: string[]) => ok([process.execPath, main, ...args], at, env);
     const recipient = (await idk("keygen", "-o", "me.key")).trim();

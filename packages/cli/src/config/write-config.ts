@@ -1,9 +1,9 @@
-import { randomUUID } from "node:crypto";
-import { appendFile, open, readFile, realpath, rename, rm, stat } from "node:fs/promises";
+import { appendFile, open, readFile, realpath, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import { Failure, reasonOf, systemCodeOf, usage } from "../errors/failures.ts";
 import { createFolder } from "../folders.ts";
 import type { Environment } from "../invocation.ts";
+import { replaceFile } from "../replace-file.ts";
 import { readConfig } from "./read-config.ts";
 
 export interface NewConfig {
@@ -94,19 +94,5 @@ export async function editConfig(
   edit(lines);
   const text = lines.join("\n");
   readConfig(text, path, env);
-  const temporary = `${file}.${randomUUID()}.tmp`;
-  const { mode } = await stat(file);
-  try {
-    const handle = await open(temporary, "wx", mode & 0o777);
-    try {
-      await handle.writeFile(text);
-      await handle.sync();
-    } finally {
-      await handle.close();
-    }
-    await rename(temporary, file);
-  } catch (error) {
-    await rm(temporary, { force: true });
-    throw error;
-  }
+  await replaceFile(file, text, (await stat(file)).mode & 0o777);
 }

@@ -76,7 +76,7 @@ export async function openDiskCalls(): Promise<DiskCalls | undefined> {
           return NO_ROOM[read.i32(errno, 0)];
         },
         startWriting(fd, offset, length) {
-          // What fails here is reported by the sync at the end.
+          // The sync at the end reports errors of writing.
           libc.sync_file_range(fd, offset, length, SYNC_FILE_RANGE_WRITE);
         },
       };

@@ -1,7 +1,8 @@
-import { createHash, randomUUID } from "node:crypto";
-import { lstat, mkdir, open, readFile, rename, rm } from "node:fs/promises";
+import { createHash } from "node:crypto";
+import { lstat, mkdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Failure, reasonOf, systemCodeOf, usage } from "../errors/failures.ts";
+import { replaceFile } from "../replace-file.ts";
 
 /**
  * The file in which the hashes of the page's files are kept, in the format of sha256sum. They tell a
@@ -68,23 +69,9 @@ function isSums(text: string): boolean {
 }
 
 async function replace(path: string, text: string): Promise<void> {
-  const temporary = `${path}.${randomUUID()}.tmp`;
-  try {
-    const handle = await open(temporary, "wx");
-    try {
-      await handle.writeFile(text);
-      const there = await lstat(path).catch(() => undefined);
-      // The web server may be another user.
-      if (there?.isFile() === true) await handle.chmod(there.mode & 0o777);
-      await handle.sync();
-    } finally {
-      await handle.close();
-    }
-    await rename(temporary, path);
-  } catch (error) {
-    await rm(temporary, { force: true });
-    throw error;
-  }
+  const there = await lstat(path).catch(() => undefined);
+  // The web server may be another user.
+  await replaceFile(path, text, there?.isFile() === true ? there.mode & 0o777 : undefined);
 }
 
 function sha256(content: string | Buffer): string {

@@ -70,9 +70,8 @@ export async function startCheckShard(
         }
         if (performance.now() - savedAt < INTERVAL) return;
         savedAt = performance.now();
-        saving = saving.then(save);
-        // Awaited at the end; until then a rejection must not count as unhandled.
-        saving.catch(() => undefined);
+        // The next save writes what this one could not, and so does the end.
+        saving = saving.then(save).catch(() => undefined);
       },
     },
     add(problem, message) {
@@ -95,7 +94,7 @@ export async function startCheckShard(
     },
     conclude: () => conclude(progress.report, session),
     async [Symbol.asyncDispose]() {
-      await saving.catch(() => undefined);
+      await saving;
       if (progress.report.position !== undefined) await noteLeft(subject, session);
     },
   };

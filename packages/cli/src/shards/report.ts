@@ -1,5 +1,4 @@
-import { randomUUID } from "node:crypto";
-import { open, readFile, rename, rm } from "node:fs/promises";
+import { open, readFile } from "node:fs/promises";
 import {
   array,
   custom,
@@ -22,12 +21,15 @@ import {
   boolean,
 } from "valibot";
 import {
+  Failure,
   type FailureCode,
   isFailureCode,
   reasonOf,
   systemCodeOf,
   usage,
 } from "../errors/failures.ts";
+import { AT_ONCE } from "../input/small-file.ts";
+import { replaceFile } from "../replace-file.ts";
 import { type Shard, SHARDS_MAX } from "./shard.ts";
 
 /** The commands that work on shards. */
@@ -58,7 +60,7 @@ export interface Report {
   readonly counts: Counts;
   /** What each shard has seen in whole, such as the number of snapshots. */
   readonly shared: Counts;
-  /** Of all failures, by their codes. */
+  /** How many failures there are of each code. */
   readonly failed: Readonly<Partial<Record<FailureCode, number>>>;
   /** The first failures. */
   readonly failures: readonly ReportedFailure[];
@@ -136,20 +138,29 @@ export function newReport(subject: Subject): Report {
 export async function readReport(path: string): Promise<Report | undefined> {
   let json: string;
   try {
-    const handle = await open(path, "r");
+    // Neither waits for a program to write to a pipe, nor reads a device without an end.
+    const handle = await open(path, AT_ONCE);
     try {
-      if ((await handle.stat()).size > LENGTH_MAX) throw usage(`${path} is too long for a report`);
+      const stats = await handle.stat();
+      if (!stats.isFile()) throw usage(`${path} is not a regular file, so it is no report`);
+      if (stats.size > LENGTH_MAX) throw usage(`${path} is too long for a report`);
       json = await readFile(handle, "utf8");
     } finally {
       await handle.close();
     }
   } catch (error) {
     if (systemCodeOf(error) === "ENOENT") return undefined;
-    if (systemCodeOf(error) === "usage") throw error;
+    if (error instanceof Failure) throw error;
     throw usage(`cannot read the report ${path}: ${reasonOf(error)}`, error);
   }
   const { success, output } = safeParse(SCHEMA, parsed(json));
-  if (success && output.shard.index <= output.shard.count) return output;
+  if (
+    success &&
+    output.shard.index <= output.shard.count &&
+    output.failures.length <= failuresOf(output).count
+  ) {
+    return output;
+  }
   throw usage(
     `${path} is not a report of this version of idk: name another file, or delete it to begin again`,
   );
@@ -165,21 +176,8 @@ function parsed(json: string): unknown {
 
 /** Replaces the file as a whole, so that a crash leaves the old or the new one. */
 export async function writeReport(path: string, report: Report): Promise<void> {
-  const temporary = `${path}.${randomUUID()}.tmp`;
   try {
-    try {
-      const handle = await open(temporary, "wx", 0o600);
-      try {
-        await handle.writeFile(`${JSON.stringify(report)}\n`);
-        await handle.sync();
-      } finally {
-        await handle.close();
-      }
-      await rename(temporary, path);
-    } catch (error) {
-      await rm(temporary, { force: true });
-      throw error;
-    }
+    await replaceFile(path, `${JSON.stringify(report)}\n`, 0o600);
   } catch (error) {
     throw usage(`cannot write the report ${path}: ${reasonOf(error)}`, error);
   }

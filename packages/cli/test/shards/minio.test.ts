@@ -131,7 +131,7 @@ await describeMinio("four shards of a store in MinIO", (minio, bucket) => {
       copied.code,
       `${copied.stderr.trim().split("\n").at(-1)}\n`,
     ]);
-    // Of what was copied before the kill and not recorded, the next run finds that it is there.
+    // The next run finds blobs there that were copied, but not recorded, before the kill.
     const [, blobs = "", skipped = ""] =
       /^copied (\d+) blobs, .*; (\d+) already there; 2 failed$/mu.exec(parts.stdout) ?? [];
     expect(Number(blobs) + Number(skipped)).toBe(all.length - 2);

@@ -90,6 +90,7 @@ describe("errors", () => {
     [["merge-reports"], "missing required argument"],
     [["merge-reports", "none.json"], "cannot read the report none.json: no such file"],
     [["merge-reports", "me.key"], "me.key is not a report of this version of idk"],
+    [["merge-reports", "/dev/zero"], "/dev/zero is not a regular file, so it is no report"],
   ])("%p", async (args, message) => {
     expectFailure(await idk(args), 2, message);
   });
@@ -122,6 +123,18 @@ describe("errors", () => {
       expectFailure(result, 2, message);
       expect(readFileSync(path("kept.json"))).toEqual(before);
     }
+  });
+
+  test("a report with more failures than it counts is refused", async () => {
+    await verify("1/4", "forged.json");
+    const report = JSON.parse(readFileSync(path("forged.json"), "utf8")) as object;
+    const failures = [{ code: "address", message: "damaged" }];
+    writeFileSync(path("forged.json"), JSON.stringify({ ...report, failures }));
+    expectFailure(
+      await idk(["merge-reports", "forged.json"]),
+      2,
+      "is not a report of this version",
+    );
   });
 
   test("no report has a secret", () => {

@@ -1,12 +1,6 @@
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
-import {
-  missingPostgres,
-  type PostgresProcess,
-  startPostgres,
-} from "../../../servers/postgres-process.ts";
-import { skipIfMissing } from "../../../servers/require-server.ts";
-import { type Answer, elements, encodeValue, type S3Requests, s3Requests } from "../s3-requests.ts";
-import { createWorld, type World } from "./world.ts";
+import { expect, setDefaultTimeout, test } from "bun:test";
+import { type Answer, elements, encodeValue, type S3Requests } from "../s3-requests.ts";
+import { overEachCatalog } from "./each-catalog.ts";
 
 setDefaultTimeout(180_000);
 
@@ -108,41 +102,4 @@ function races(gateways: () => readonly S3Requests[]): void {
   });
 }
 
-describe("one of 64 conditional writes wins, with one gateway over SQLite:", () => {
-  let world: World;
-  let requests: S3Requests;
-  beforeAll(async () => {
-    world = await createWorld();
-    requests = s3Requests(await world.serve());
-    await requests.send("PUT", `/${BUCKET}`);
-  });
-  afterAll(async () => {
-    requests[Symbol.dispose]();
-    await world[Symbol.asyncDispose]();
-  });
-
-  races(() => [requests]);
-});
-
-skipIfMissing(missingPostgres)("one of 64 conditional writes wins", () => {
-  describe("with two gateways over one PostgreSQL:", () => {
-    let postgres: PostgresProcess;
-    let world: World;
-    let both: S3Requests[];
-    beforeAll(async () => {
-      postgres = await startPostgres();
-      world = await createWorld({ catalog: postgres.url });
-      // They begin at the same time, so that both find an empty database.
-      const gateways = await Promise.all([world.serve(), world.serve()]);
-      both = gateways.map((gateway) => s3Requests(gateway));
-      await both[0]!.send("PUT", `/${BUCKET}`);
-    });
-    afterAll(async () => {
-      for (const requests of both) requests[Symbol.dispose]();
-      await world[Symbol.asyncDispose]();
-      await postgres.remove();
-    });
-
-    races(() => both);
-  });
-});
+overEachCatalog("one of 64 conditional writes wins", BUCKET, races);

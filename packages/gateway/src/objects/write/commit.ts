@@ -33,9 +33,9 @@ export interface Target {
 const ATTEMPTS = 10;
 
 /**
- * How long, in ms, a version that another write has reserved is left to it. Nothing depends on it: whoever
- * reserves it anyway only makes the other one, if its process did not die, take a new number. It doubles each
- * time that a write is renewed, so that two of them do not keep doing so while the store is slow.
+ * Milliseconds to wait for a version that another write has reserved. Correctness does not depend on it: a
+ * write that reserves the version earlier makes the other one take a new number, if its process still runs.
+ * It doubles each time a write is renewed, so that two writes do not keep renewing while the store is slow.
  */
 const PATIENCE = 1000;
 /** Between two looks at such a version, in ms, at most. Random, so that two writes do not keep meeting. */

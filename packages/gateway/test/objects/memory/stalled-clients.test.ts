@@ -156,11 +156,15 @@ test("what waits too long for memory is told to slow down, and leaves nothing be
 test("a slow store is waited for by those that have memory", async () => {
   const store = memory();
   const { promise: pause, resolve: goOn } = Promise.withResolvers<void>();
+  const { promise: isReached, resolve: reach } = Promise.withResolvers<void>();
   let isSlow = false;
   const backend: Backend = {
     ...store,
     async put(...given) {
-      if (isSlow) await pause;
+      if (isSlow) {
+        reach();
+        await pause;
+      }
       await store.put(...given);
     },
   };
@@ -170,7 +174,7 @@ test("a slow store is waited for by those that have memory", async () => {
   const bytes = bytesOf(3 * MIB, 1);
   const given = { bucket, headers: {}, memoryWaitMs: 20 };
   const first = objects.putObject({ ...given, key: keyOf("k"), body: bodyOf(bytes) });
-  await Bun.sleep(5);
+  await isReached;
   const second = objects.putObject({ ...given, key: keyOf("other"), body: bodyOf(bytes) });
   expect(await failureOf(second)).toMatchObject({ code: "SlowDown" });
   goOn();
