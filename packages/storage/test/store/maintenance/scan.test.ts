@@ -154,9 +154,9 @@ describe("scan", () => {
 
 describe("a scan by default", () => {
   test.each([
-    ["short blobs", 100, 64],
-    ["blobs of 64 KiB, of which each may take 2 MiB of memory", 64 * KIB, 16],
-  ])("has this many in flight: %s", async (_, size, most) => {
+    ["short blobs: more than at first", 100, 17, 64],
+    ["blobs of 64 KiB, of which each may take 2 MiB of memory", 64 * KIB, 16, 16],
+  ])("has this many in flight: %s", async (_, size, least, most) => {
     const { backend, seen, forget } = watched();
     const store = aliceStore({ backend });
     const contents = Array.from({ length: 80 }, (__, i) => ({ key: i, content: random(size) }));
@@ -165,6 +165,6 @@ describe("a scan by default", () => {
     expect((await Array.fromAsync(store.scan())).map(({ kind }) => kind)).toEqual(
       Array.from({ length: 80 }, () => "opened"),
     );
-    expect(seen.most).toBe(most);
+    expect(seen.most).toBeWithin(least, most + 1);
   });
 });
