@@ -66,6 +66,18 @@ async function dyingOf(rig: Rig): Promise<Objects> {
   return objectsOf(rig, { backend, catalog: catalog as unknown as Catalog });
 }
 
+/** The body of an upload that has begun, and sends nothing until it is told to go on. */
+function pausingBody() {
+  const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
+  const { promise: pause, resolve: goOn } = Promise.withResolvers<void>();
+  async function* pausing(): AsyncGenerator<Uint8Array> {
+    begin();
+    await pause;
+    yield bytesOf(50, 2);
+  }
+  return { body: { ...bodyOf(bytesOf(50, 2)), bytes: pausing() }, begun, goOn };
+}
+
 async function openedOf({ catalog, bucket }: Rig): Promise<OpenedObject> {
   return (await catalog.openObject(bucket.id, KEY))!;
 }
@@ -76,22 +88,15 @@ test.each(CASES)(
     await using rig = await openRig();
     const { bucket } = rig;
     await put(rig, "k", bytesOf(length, 1));
-    const begun = Promise.withResolvers<void>();
-    const waiting = Promise.withResolvers<void>();
-    async function* slow(): AsyncGenerator<Uint8Array> {
-      begun.resolve();
-      await waiting.promise;
-      yield bytesOf(50, 2);
-    }
-    const body = { ...bodyOf(bytesOf(50, 2)), bytes: slow() };
+    const { body, begun, goOn } = pausingBody();
     const putting = rig.objects.putObject({ bucket, key: KEY, headers: {}, body });
-    await begun.promise;
+    await begun;
     const before = await blobsOf(rig.backend);
     const changing = CHANGES[name]!(await dyingOf(rig), bucket, await openedOf(rig));
     expect((await failureOf(changing)).message).toBe("dead");
     // Its root is in the store.
     expect((await blobsOf(rig.backend)).length).toBeGreaterThan(before.length);
-    waiting.resolve();
+    goOn();
     await putting;
     expect(await read(rig, "k")).toEqual(bytesOf(50, 2));
     const rebuilt = await rebuiltOf(rig);
@@ -134,20 +139,13 @@ test("a change of tags beside a conditional upload: neither waits, and both are 
   await using rig = await openRig();
   const { bucket, objects } = rig;
   await put(rig, "k", bytesOf(10, 1));
-  const begun = Promise.withResolvers<void>();
-  const waiting = Promise.withResolvers<void>();
-  async function* slow(): AsyncGenerator<Uint8Array> {
-    begun.resolve();
-    await waiting.promise;
-    yield bytesOf(50, 2);
-  }
-  const body = { ...bodyOf(bytesOf(50, 2)), bytes: slow() };
+  const { body, begun, goOn } = pausingBody();
   const condition = { ifMatch: ["*"] };
   const putting = objects.putObject({ bucket, key: KEY, headers: {}, body, condition });
-  await begun.promise;
+  await begun;
   await CHANGES["a change of tags"]!(objects, bucket, await openedOf(rig));
   expect((await openedOf(rig)).object.tags).toEqual([["a", "b"]]);
-  waiting.resolve();
+  goOn();
   await putting;
   expect(await read(rig, "k")).toEqual(bytesOf(50, 2));
   const rebuilt = await rebuiltOf(rig);
