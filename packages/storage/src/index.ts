@@ -46,6 +46,7 @@ export { type BackendCall, type Retry, type RetryOptions, withRetry } from "./ba
 export { type BackendWrappers, wrapBackend } from "./backend/wrap.ts";
 
 export { createStore } from "./store/create-store.ts";
+export { createMemoryBudget, type MemoryBudget } from "./store/flow/budget.ts";
 export type { FailedItem, Items } from "./store/items.ts";
 export type {
   CallOptions,

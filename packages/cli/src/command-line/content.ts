@@ -6,6 +6,7 @@ import {
   recipientOption,
   recipientsFileOption,
   shareRecipientOption,
+  memoryOption,
   workersOption,
 } from "./options.ts";
 
@@ -48,6 +49,7 @@ export function addContentCommands(program: CommanderCommand, actionOf: ActionOf
     )
     .option("--dedup-secret <file>", "deduplicate by a shared secret: 32 bytes or 64 hex digits")
     .addOption(workersOption())
+    .addOption(memoryOption())
     .option("--resume", `continue an interrupted put of this file (default: ${OVER})`)
     .option("--no-resume", "start from the beginning and keep no journal")
     .option("-v, --verbose", "print every address on a terminal, too, however many files there are")
@@ -76,6 +78,7 @@ export function addContentCommands(program: CommanderCommand, actionOf: ActionOf
     .option("--max-size <size>", "refuse content that is longer than this, decompressed: 100M, 2G")
     .option("--force", "replace an existing file")
     .addOption(workersOption())
+    .addOption(memoryOption())
     .option("--resume", `with -o: continue an interrupted get (default: ${OVER})`)
     .option("--no-resume", "start from the beginning, and keep nothing if interrupted")
     .option("--no-sync", "do not wait for the disk: a power cut can then damage fetched files")

@@ -7,6 +7,13 @@ export function workersOption(): Option {
   );
 }
 
+export function memoryOption(): Option {
+  return new Option(
+    "--memory <size>",
+    "memory that idk may take: 512M, 1G; more is faster far away (default: 256M)",
+  );
+}
+
 export function identityOption(): Option {
   return repeatable(
     "-i, --identity <file>",

@@ -20,6 +20,7 @@ import {
   path,
   range,
   type Range,
+  size,
   store,
   workers,
 } from "../config/settings.ts";
@@ -49,6 +50,7 @@ export const get: Command = command(
     identity: identitySources,
     passphrase,
     workers,
+    memory: optional(size),
     output: optional(newPath),
     outputDir: optional(newPath),
     range,
@@ -71,6 +73,7 @@ export const get: Command = command(
     await using opened = await openStore(settings.store, session, {
       identities,
       workers: settings.workers,
+      memory: settings.memory,
     });
     const open = async (address: string, stop: AbortSignal): Promise<StoredContent> => {
       const within = range && ((size: number) => rangeWithin(range, size));

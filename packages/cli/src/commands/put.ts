@@ -15,6 +15,7 @@ import {
   path,
   paths,
   recipients,
+  size,
   store,
   text,
   validIdentitySources,
@@ -60,6 +61,7 @@ export const put: Command = command(
     compress: compression,
     dedupSecret: optional(path),
     workers,
+    memory: optional(size),
     resume: choice,
     verbose: flag,
     quiet: flag,
@@ -80,12 +82,12 @@ export const put: Command = command(
       dedupSecret,
       signal: session.signal,
     } as const;
-    const { store, folders, workers } = settings;
+    const { store, folders, workers, memory } = settings;
     const metadata = metadataOf({ name, type, deduplicated: dedupSecret !== undefined });
     const how = { resume, store, folders };
     if (file === undefined) {
       const source = await sourceOf(settings);
-      await using opened = await openStore(store, session, { workers });
+      await using opened = await openStore(store, session, { workers, memory });
       const openJournal = fileJournals(options, how, session.out);
       const keep = async (each: FileToPut) =>
         name === false ? metadata(each.path) : metadataInside(each, metadata);
@@ -100,7 +102,7 @@ export const put: Command = command(
       await putFile(
         file,
         { ...options, metadata: await metadata(file) },
-        { ...how, workers, used },
+        { ...how, workers, memory, used },
         session,
       );
     }

@@ -9,6 +9,8 @@ import { storeAndPrint } from "./store-and-print.ts";
 interface PutFileSettings extends FileJournalSettings {
   /** Number of threads; undefined for the library's default. */
   readonly workers: number | undefined;
+  /** Bytes that the process may take; undefined for the library's default. */
+  readonly memory: number | undefined;
   /** Added to the result in JSON. */
   readonly used: object;
 }
@@ -20,12 +22,12 @@ export async function putFile(
   settings: PutFileSettings,
   session: Session,
 ): Promise<void> {
-  const { resume, store, workers, used } = settings;
+  const { resume, store, workers, memory, used } = settings;
   const { content, file } = await openInput(path);
   if (resume === true && file === undefined) {
     throw usage("--resume takes a regular file, because the file is read again");
   }
-  await using opened = await openStore(store, session, { workers });
+  await using opened = await openStore(store, session, { workers, memory });
   const journal = await fileJournals(options, settings, session.out)(path, file);
   using meter = session.progress.start({ command: "put", name: path, totalBytes: file?.size });
   const upload = (onReport: PutOptions["onReport"]) =>

@@ -33,9 +33,9 @@ function newSession() {
 }
 
 test.each([
-  ["small files", 100, 64],
-  ["files of 64 KiB, of which each may take 4 MiB of memory", 64 * 1024, 16],
-])("put has this many in flight: %s", async (_, size, most) => {
+  ["small files: more than at first", 100, 17, 64],
+  ["files of 64 KiB, of which each may take 4 MiB of memory", 64 * 1024, 16, 16],
+])("put has this many in flight: %s", async (_, size, least, most) => {
   const folder = mkdtempSync(join(tmpdir(), "idk-in-flight-"));
   const seen = { inFlight: 0, most: 0 };
   const backend = wrapBackend(memory(), {
@@ -64,7 +64,8 @@ test.each([
     const files = () => filesToPut([folder], undefined, { skipped: ignore, unreadable: ignore });
     await putFiles(createStore({ backend }), { files }, options, async () => undefined, session);
     expect(lines).toHaveLength(100);
-    expect(seen).toEqual({ inFlight: 0, most });
+    expect(seen.inFlight).toBe(0);
+    expect(seen.most).toBeWithin(least, most + 1);
   } finally {
     rmSync(folder, { recursive: true });
   }

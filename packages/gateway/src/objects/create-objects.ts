@@ -81,7 +81,15 @@ export async function createObjects(options: ObjectsOptions): Promise<Objects> {
   // As many buffers are kept for reuse as the budget allows, because those that are not kept wait for
   // the garbage collector, beyond any budget.
   const buffers = Math.min(CONCURRENCY_MAX, Math.max(1, Math.floor(largeBytes / chunkSize)));
-  const keys = { recipients, identities, nacl: naCl, chunkSize, concurrency: buffers };
+  // These budgets bound the memory, and take it back from clients that stall; a store's own could not.
+  const keys = {
+    recipients,
+    identities,
+    nacl: naCl,
+    chunkSize,
+    concurrency: buffers,
+    memory: Infinity,
+  };
   // One thread: content roots are short, and each thread would take memory of its own.
   const roots = createStore({ ...keys, backend, workers: 0 });
   const contents = createStore({

@@ -172,6 +172,11 @@ export interface TimeOptions extends CallOptions {
 export interface CallOptions {
   /** Ends the call promptly with the code `aborted`. */
   readonly signal?: AbortSignal | undefined;
+  /**
+   * Called by `withRetry` before each delay, so that a caller with many calls in flight makes fewer.
+   * Backends ignore it.
+   */
+  readonly onRetry?: (() => void) | undefined;
 }
 
 /** Options of a backend's `get` and `getRange`. */

@@ -75,7 +75,7 @@ export interface RetrySchedule {
    *
    * @throws the error itself if it is permanent or the budget is exhausted; StorageError `aborted`
    */
-  afterFailure(error: unknown, signal: AbortSignal | undefined): Promise<void>;
+  afterFailure(error: unknown, given: CallOptions | undefined): Promise<void>;
 }
 
 /** Codes that no retry changes, even if the error is marked as transient. */
@@ -136,7 +136,7 @@ export function retrySchedules(
         start = clock.now();
         attempts = 0;
       },
-      async afterFailure(error, signal) {
+      async afterFailure(error, { signal, onRetry: tellCaller } = {}) {
         if (!isTransient(error)) throw error;
         throwIfAborted(signal);
         attempts += 1;
@@ -148,6 +148,7 @@ export function retrySchedules(
         const elapsedMs = clock.now() - start + delayMs;
         if (attempts >= minAttempts && elapsedMs > budgetMs) throw error;
         onRetry?.({ call, attempt: attempts, delayMs, error });
+        tellCaller?.();
         await clock.sleep(delayMs, signal);
       },
     };
@@ -158,13 +159,13 @@ export function retrySchedules(
 export async function retry<T>(
   schedule: RetrySchedule,
   attempt: () => Promise<T>,
-  signal: AbortSignal | undefined,
+  given: CallOptions | undefined,
 ): Promise<T> {
   for (;;) {
     try {
       return await attempt();
     } catch (error) {
-      await schedule.afterFailure(error, signal);
+      await schedule.afterFailure(error, given);
     }
   }
 }
@@ -203,14 +204,14 @@ export function withRetry(
   const retrying = <T>(
     call: BackendCall,
     attempt: () => Promise<T>,
-    signal: AbortSignal | undefined,
-  ): Promise<T> => retry(startSchedule(call), attempt, signal);
+    given: CallOptions | undefined,
+  ): Promise<T> => retry(startSchedule(call), attempt, given);
   const reading = <T>(
     attempt: () => Promise<T>,
     given: ReadCallOptions | undefined,
   ): Promise<T> => {
     const start = given?.optional === true ? startBriefSchedule : startSchedule;
-    return retry(start("get"), attempt, given?.signal);
+    return retry(start("get"), attempt, given);
   };
 
   async function* list(
@@ -233,7 +234,7 @@ export function withRetry(
         return;
       } catch (error) {
         if (yielded && backend.listAfter === undefined) throw error;
-        await schedule.afterFailure(error, given?.signal);
+        await schedule.afterFailure(error, given);
       }
     }
   }
@@ -256,31 +257,27 @@ export function withRetry(
         }
         return;
       } catch (error) {
-        await schedule.afterFailure(error, signal);
+        await schedule.afterFailure(error, given);
       }
     }
   }
 
   return wrapBackend(backend, {
-    put: (put) => (name, bytes, given) =>
-      retrying("put", () => put(name, bytes, given), given?.signal),
+    put: (put) => (name, bytes, given) => retrying("put", () => put(name, bytes, given), given),
     get: (get) => (name, buffer, given) => reading(() => get(name, buffer, given), given),
     getRange: (getRange) => (name, offset, buffer, given) =>
       reading(() => getRange(name, offset, buffer, given), given),
-    head: (head) => (name, given) => retrying("head", () => head(name, given), given?.signal),
-    delete: (remove) => (name, given) =>
-      retrying("delete", () => remove(name, given), given?.signal),
+    head: (head) => (name, given) => retrying("head", () => head(name, given), given),
+    delete: (remove) => (name, given) => retrying("delete", () => remove(name, given), given),
     list: () => (prefix, given) => list(prefix, undefined, given),
     listAfter: () => (prefix, after, given) => list(prefix, after, given),
     capabilities: (capabilities) => (given) =>
-      retrying("capabilities", () => capabilities(given), given?.signal),
-    putMarker: (putMarker) => (name, given) =>
-      retrying("put", () => putMarker(name, given), given?.signal),
+      retrying("capabilities", () => capabilities(given), given),
+    putMarker: (putMarker) => (name, given) => retrying("put", () => putMarker(name, given), given),
     listMarkers: () => listMarkers,
     deleteMarker: (deleteMarker) => (name, given) =>
-      retrying("delete", () => deleteMarker(name, given), given?.signal),
-    currentTime: (currentTime) => (given) =>
-      retrying("head", () => currentTime(given), given?.signal),
+      retrying("delete", () => deleteMarker(name, given), given),
+    currentTime: (currentTime) => (given) => retrying("head", () => currentTime(given), given),
   });
 }
 

@@ -17,14 +17,14 @@ export interface BufferPool {
 /**
  * A pool that keeps at most as many bytes as `count` buffers of the largest requested length.
  *
- * @param count how many buffers are in use at once
+ * @param count how many buffers are in use at once, now
  */
-export function createBufferPool(count: number): BufferPool {
+export function createBufferPool(count: () => number): BufferPool {
   const idle: Uint8Array<ArrayBuffer>[] = [];
   let idleBytes = 0;
-  let idleBytesMax = 0;
+  let longest = 0;
   const acquire = (length: number): Uint8Array<ArrayBuffer> => {
-    idleBytesMax = Math.max(idleBytesMax, count * length);
+    longest = Math.max(longest, length);
     const index = idle.findLastIndex((buffer) => buffer.length === length);
     if (index < 0) return allocate(length);
     const [buffer] = idle.splice(index, 1);
@@ -37,7 +37,7 @@ export function createBufferPool(count: number): BufferPool {
     release(buffer) {
       idle.push(buffer);
       idleBytes += buffer.length;
-      while (idleBytes > idleBytesMax) idleBytes -= idle.shift()!.length;
+      while (idleBytes > count() * longest) idleBytes -= idle.shift()!.length;
     },
   };
 }

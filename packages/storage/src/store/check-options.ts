@@ -9,6 +9,7 @@ import { type Identity, keyPairOf, publicKeyOf } from "../crypto/keys.ts";
 import { COMPRESSIONS, type Compression } from "../content/compression/compress.ts";
 import type { ReadOptions, StoreOptions, WriteOptions } from "./options.ts";
 import { assertLength, compare, equal, typeName } from "../bytes.ts";
+import { CALLS_MAX } from "./flow/controller.ts";
 import type { KeyPair } from "../crypto/wrap-key.ts";
 import { usage } from "../errors.ts";
 
@@ -20,7 +21,8 @@ export interface WriteSettings {
   readonly pad: boolean;
   readonly compression: Compression;
   readonly dedupSecret: Uint8Array | undefined;
-  readonly concurrency: number;
+  /** The most chunks in flight, if the caller has set it. */
+  readonly concurrency: number | undefined;
 }
 
 /** A store's options, checked and ready to use. */
@@ -36,7 +38,7 @@ export const FORMAT_DEFAULTS: Defaults = {
   pad: true,
   compression: "none",
   dedupSecret: undefined,
-  concurrency: 4,
+  concurrency: undefined,
 };
 
 /** A call's options for writing. */
@@ -76,14 +78,23 @@ export function checkPutManyOptions(defaults: Defaults, options: CallWriteOption
   return { ...checkWriteOptions(defaults, options), keyPairs: defaults.keyPairs };
 }
 
+/**
+ * Chunks in flight of calls that do not measure them, and at first of those that do. More would cost
+ * memory, and a local store is no faster with them.
+ */
+export const CHUNKS_AT_ONCE = 4;
+
+/**
+ * Items in flight at first: enough to hide the latency of a server nearby, and as many as fit into the
+ * default memory while their sizes are not known.
+ */
+export const ITEMS_AT_ONCE = 24;
+
 /** @throws StorageError `usage` */
-export function checkConcurrency(
-  defaults: Pick<Defaults, "concurrency">,
-  value: number | undefined,
-): number {
-  const concurrency = value ?? defaults.concurrency;
-  if (!Number.isInteger(concurrency) || concurrency < 1 || concurrency > CONCURRENCY_MAX) {
-    throw usage(`concurrency must be an integer from 1 to ${CONCURRENCY_MAX}`);
+export function checkConcurrency(concurrency: number | undefined): number | undefined {
+  if (concurrency === undefined) return undefined;
+  if (!Number.isInteger(concurrency) || concurrency < 1 || concurrency > CALLS_MAX) {
+    throw usage(`concurrency must be an integer from 1 to ${CALLS_MAX}`);
   }
   return concurrency;
 }
@@ -109,8 +120,6 @@ export function assertOptions(options: unknown): void {
   }
 }
 
-const CONCURRENCY_MAX = 64;
-
 function checkWriteOptions(defaults: Defaults, options: CallWriteOptions): WriteSettings {
   assertOptions(options);
   const { recipients, chunkSize, padding, compression, dedupSecret, concurrency } = options;
@@ -128,7 +137,7 @@ function checkWriteOptions(defaults: Defaults, options: CallWriteOptions): Write
     compression: compression ?? defaults.compression,
     // A copy, because the caller may wipe its own.
     dedupSecret: dedupSecret ? new Uint8Array(dedupSecret) : defaults.dedupSecret,
-    concurrency: checkConcurrency(defaults, concurrency),
+    concurrency: checkConcurrency(concurrency) ?? defaults.concurrency,
   };
 }
 

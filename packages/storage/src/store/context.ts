@@ -1,6 +1,7 @@
 import type { Backend } from "../backend/backend.ts";
 import type { BufferPool } from "./buffers.ts";
 import type { Defaults } from "./check-options.ts";
+import type { Flows } from "./flow/flow.ts";
 import type { LeafWorkers } from "./workers/pool.ts";
 import type { NaCl } from "../crypto/nacl/nacl.ts";
 
@@ -15,6 +16,7 @@ export interface StoreContext {
   /** For leaves of large content; undefined if they are disabled or not available. */
   readonly workers: LeafWorkers | undefined;
   readonly defaults: Defaults;
+  readonly flows: Flows;
   /** Whether this store has written, or would write, with a dedup secret. */
   deduplicates(): boolean;
 }

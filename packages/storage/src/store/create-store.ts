@@ -3,8 +3,10 @@ import { type GetItem, type GetManyOptions, type GetResult, getMany } from "./re
 import type { Store } from "./store.ts";
 import type { StoreOptions } from "./options.ts";
 import type { Items } from "./items.ts";
-import { assertOptions, checkStoreOptions } from "./check-options.ts";
+import { CHUNKS_AT_ONCE, assertOptions, checkStoreOptions } from "./check-options.ts";
+import { budgetOf } from "./flow/budget.ts";
 import type { StoreContext } from "./context.ts";
+import { type Flow, createFlows } from "./flow/flow.ts";
 import { usage } from "../errors.ts";
 import { createBufferPool } from "./buffers.ts";
 import { deleteTree } from "./tree/delete-tree.ts";
@@ -39,6 +41,9 @@ export function createStore(options: StoreOptions): Store {
     );
   }
   const defaults = checkStoreOptions(options);
+  const budget = budgetOf(options.memory);
+  const flows = createFlows(backend, budget);
+  const chunksOf = (flow: Flow) => defaults.concurrency ?? flow.width();
   let context: Promise<StoreContext> | undefined;
   const loadContext = (): Promise<StoreContext> => {
     context ??= loadNaCl(options.nacl).then((naCl) => ({
@@ -48,14 +53,15 @@ export function createStore(options: StoreOptions): Store {
       deduplicates: () => sawDedupSecret,
       workers,
       // One more than are in flight: the one that the caller is reading or filling.
-      readBuffers: createBufferPool(defaults.concurrency + 1),
-      writeBuffers: createBufferPool(defaults.concurrency + 1 + aheadOf(workers)),
+      readBuffers: createBufferPool(() => chunksOf(flows.readLeaves) + 1),
+      writeBuffers: createBufferPool(() => chunksOf(flows.writeLeaves) + 1 + aheadOf(workers)),
+      flows,
     }));
     return context;
   };
   let sawDedupSecret = defaults.dedupSecret !== undefined;
   const workers = createWorkers(options);
-  const queueUnverified = pLimit(defaults.concurrency);
+  const queueUnverified = pLimit(defaults.concurrency ?? CHUNKS_AT_ONCE);
   const close = async () => {
     try {
       await workers?.close();

@@ -1,32 +1,37 @@
 import { linkedAbort, throwIfAborted, untilAborted } from "../abort.ts";
+import type { Backend } from "../backend/backend.ts";
+import { CALLS_MAX } from "./flow/controller.ts";
+import type { Flow } from "./flow/flow.ts";
+import { INLINE_MAX } from "../format/limits.ts";
 import { usage } from "../errors.ts";
-import { pMapIterable } from "p-map";
 import { typeName } from "../bytes.ts";
 
 /** Items to process, available now or arriving later. */
 export type Items<T> = Iterable<T> | AsyncIterable<T>;
 
 export interface ManyOptions {
-  /** The most items pulled whose results have not been taken yet. */
-  readonly concurrency: number;
+  /** How many items are pulled whose results have not been taken yet. */
+  readonly flow: Flow;
+  /** The most of them, if the caller has set it. */
+  readonly concurrency: number | undefined;
   readonly signal: AbortSignal | undefined;
 }
 
-/** The default concurrency for items: enough to hide a server's latency. */
-export const MANY_CONCURRENCY = 16;
+/** Bytes of memory for an item: content of up to 1 MiB, and its root. */
+const ITEM_MEMORY = 2 * INLINE_MAX;
 
 /**
  * Processes items concurrently and yields each result as it completes. Items are pulled only if
  * there is room for their results, so that a slow consumer slows the work down. If the items
  * themselves throw, the results of those already started are yielded first, then the error.
  *
- * @param work gets a signal that fires with the caller's, and when the loop is left early. If it
- *   throws, everything ends
+ * @param work gets a signal that fires with the caller's, and when the loop is left early, and the
+ *   backend to use; see `Flow.map`. If it throws, everything ends
  * @throws StorageError `usage`, `aborted`
  */
 export async function* inCompletionOrder<T, R>(
   items: Items<T>,
-  work: (item: T, signal: AbortSignal) => Promise<R>,
+  work: (item: T, signal: AbortSignal, backend: Backend) => Promise<R>,
   options: ManyOptions,
 ): AsyncGenerator<R> {
   throwIfAborted(options.signal);
@@ -55,8 +60,8 @@ export async function* inCompletionOrder<T, R>(
       if (left) end().catch(() => {});
     }
   }
-  const start = async (item: T): Promise<R> => {
-    const working = work(item, signal);
+  const start = async (item: T, backend: Backend): Promise<R> => {
+    const working = work(item, signal, backend);
     inFlight.add(working);
     try {
       return await working;
@@ -66,12 +71,13 @@ export async function* inCompletionOrder<T, R>(
   };
 
   try {
-    const { concurrency } = options;
-    // p-map's result type only adds promises, which a result here never is.
-    const results = pMapIterable(pull(), start, {
-      concurrency,
+    const { flow, concurrency = CALLS_MAX } = options;
+    const results = flow.map(pull(), start, {
+      most: concurrency,
+      itemBytes: ITEM_MEMORY,
+      signal,
       preserveOrder: false,
-    }) as AsyncIterable<R>;
+    });
     for await (const result of results) {
       let left = true;
       try {

@@ -1,5 +1,6 @@
 import type { Backend, CallOptions } from "../backend/backend.ts";
 import type { Compression } from "../content/compression/compress.ts";
+import type { MemoryBudget } from "./flow/budget.ts";
 import type { Identity } from "../crypto/keys.ts";
 import type { NaCl } from "../crypto/nacl/nacl.ts";
 import type { NaClChoice } from "../crypto/nacl/load-nacl.ts";
@@ -38,8 +39,9 @@ export interface WriteOptions {
    */
   readonly dedupSecret?: Uint8Array | undefined;
   /**
-   * Chunks in flight at once, 1 to 64, by default 4. Memory is about
-   * concurrency × chunk size × 3.
+   * The most chunks in flight at once, 1 to 64, by default 64. Up to that, the number follows what
+   * is measured: it begins with 4, grows while more transfer faster, as they do to a store far away,
+   * and falls if the backend has to retry. Each takes about three times its size of `memory`.
    */
   readonly concurrency?: number | undefined;
 }
@@ -76,7 +78,15 @@ export interface StoreOptions extends WriteOptions {
    * core, at most 8, and none on a single core. With 0, or with the caller's own `nacl`, all work
    * stays in the calling thread. The threads start with the first such content, end with `close`,
    * and do not keep the process alive. Each may hold two more chunks in memory. A get opens as many
-   * chunks at once as it fetches: to keep more than four threads busy, raise `concurrency`.
+   * chunks at once as it fetches.
    */
   readonly workers?: number | undefined;
+  /**
+   * What the process may take: a number of bytes for this store, or a budget that several share; see
+   * `createMemoryBudget`. By default 256 MiB for all stores of the process that set none. It counts
+   * 160 MiB for the runtime and its threads, three times the size of each chunk in flight, and up to
+   * 2 MiB for each item of many. Each call may have two in flight whatever the others use, so many calls at
+   * once take more. `Infinity` is no bound.
+   */
+  readonly memory?: number | MemoryBudget | undefined;
 }

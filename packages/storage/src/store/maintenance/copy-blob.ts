@@ -49,7 +49,7 @@ export function createCopier(
   options: CopierOptions,
 ): (blob: NamedBlob, mode: CopyMode) => Promise<CopyResult> {
   const { from, to, trustSize, concurrency, signal } = options;
-  const buffers = createBufferPool(concurrency);
+  const buffers = createBufferPool(() => concurrency);
 
   const targetHas = async (blob: NamedBlob, buffer: Uint8Array<ArrayBuffer>): Promise<boolean> => {
     const { name } = blob;

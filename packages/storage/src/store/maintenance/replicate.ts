@@ -1,6 +1,6 @@
 import { linkedAbort, throwIfAborted } from "../../abort.ts";
 import { type CopyMode, type CopyResult, type NamedBlob, createCopier } from "./copy-blob.ts";
-import { FORMAT_DEFAULTS, checkConcurrency } from "../check-options.ts";
+import { CHUNKS_AT_ONCE, checkConcurrency } from "../check-options.ts";
 import { StorageError, usage } from "../../errors.ts";
 import type { Backend } from "../../backend/backend.ts";
 import type { CallOptions } from "../options.ts";
@@ -103,7 +103,7 @@ export async function replicate(
   if (roots !== "last" && roots !== "if-complete" && roots !== "as-listed") {
     throw usage('roots must be "last", "if-complete" or "as-listed"');
   }
-  const concurrency = checkConcurrency(FORMAT_DEFAULTS, options.concurrency);
+  const concurrency = checkConcurrency(options.concurrency) ?? CHUNKS_AT_ONCE;
   const { signal, stop } = linkedAbort(options.signal);
   const copy = createCopier({ from, to, trustSize, concurrency, signal });
   const report = { copied: 0, copiedBytes: 0, skipped: 0, failed: 0, withheld: 0, removed: 0 };

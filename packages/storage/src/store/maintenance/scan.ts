@@ -6,6 +6,7 @@ import { PREAMBLE_LENGTH, ROOT_BLOB_MAX, TAG_LENGTH } from "../../format/limits.
 import { checkConcurrency, checkIdentities } from "../check-options.ts";
 import type { StoreContext } from "../context.ts";
 import { decodeHeader, inspectBlob, splitEnvelope } from "../../format/envelope.ts";
+import type { Backend } from "../../backend/backend.ts";
 import type { Address } from "../../crypto/address.ts";
 import type { NaCl } from "../../crypto/nacl/nacl.ts";
 import type { ReadOptions } from "../options.ts";
@@ -21,7 +22,10 @@ import { throwIfAborted } from "../../abort.ts";
 export interface ScanOptions extends ReadOptions {
   /** Leading hex digits of the addresses. */
   readonly prefix?: string | undefined;
-  /** Blobs in flight at once, 1 to 64, by default 64; at most 16 of those are 64 KiB or longer. */
+  /**
+   * The most blobs in flight at once, 1 to 64, by default 64; at first, there are 24. At most 16 of them
+   * are 64 KiB or longer.
+   */
   readonly concurrency?: number | undefined;
 }
 
@@ -56,8 +60,6 @@ const HEADER_READ = 4096;
 /** From this length on, an extra request costs less than downloading a blob for nothing. */
 const HEADER_FIRST_MIN = 64 * 1024;
 
-/** Most blobs in flight wait for the server, which may be far away. */
-const CONCURRENCY = 64;
 /** Blobs from `HEADER_FIRST_MIN` on in flight, because each may take 2 MiB of memory. */
 const LARGE_CONCURRENCY = 16;
 
@@ -66,16 +68,18 @@ export async function* scan(
   context: StoreContext,
   options: ScanOptions,
 ): AsyncGenerator<ScannedBlob> {
-  const { backend, naCl } = context;
+  const { naCl } = context;
   const { prefix, signal } = options;
   const keyPairs = checkIdentities(context.defaults, options);
-  const concurrency = checkConcurrency({ concurrency: CONCURRENCY }, options.concurrency);
-  const buffers = createBufferPool(concurrency + 1);
+  const concurrency = checkConcurrency(options.concurrency);
+  const flow = context.flows.readRoots;
+  const buffers = createBufferPool(() => (concurrency ?? flow.width()) + 1);
   const queueLarge = pLimit(LARGE_CONCURRENCY);
 
   const identify = async (
     { address, size }: ListedAddress,
     signal: AbortSignal,
+    backend: Backend,
   ): Promise<Identified> => {
     throwIfAborted(signal);
     if (size > ROOT_BLOB_MAX) return { kind: "child" };
@@ -95,19 +99,27 @@ export async function* scan(
     buffers.release(buffer);
     return identified;
   };
-  const scanOne = async (listed: ListedAddress, signal: AbortSignal): Promise<ScannedBlob> => {
+  const scanOne = async (
+    listed: ListedAddress,
+    signal: AbortSignal,
+    backend: Backend,
+  ): Promise<ScannedBlob> => {
     try {
       const large = listed.size >= HEADER_FIRST_MIN;
       const identified = large
-        ? queueLarge(() => identify(listed, signal))
-        : identify(listed, signal);
+        ? queueLarge(() => identify(listed, signal, backend))
+        : identify(listed, signal, backend);
       return { ...listed, ...(await identified) };
     } catch (error) {
       throwIfAborted(signal);
       return { ...listed, kind: "failed", error };
     }
   };
-  yield* inCompletionOrder(list(backend, { prefix, signal }), scanOne, { concurrency, signal });
+  yield* inCompletionOrder(list(context.backend, { prefix, signal }), scanOne, {
+    flow,
+    concurrency,
+    signal,
+  });
 }
 
 type Identified =

@@ -4,7 +4,7 @@ import { type Child, allLeaves, walk } from "../tree/walk.ts";
 import { StorageError } from "../../errors.ts";
 import type { StoreContext } from "../context.ts";
 import type { VerifyOptions, VerifyReport } from "./verify-options.ts";
-import { checkConcurrency } from "../check-options.ts";
+import { CHUNKS_AT_ONCE, checkConcurrency } from "../check-options.ts";
 import { linkedAbort } from "../../abort.ts";
 import { pMapIterable } from "p-map";
 import { plaintextLength } from "../../format/tree.ts";
@@ -18,7 +18,8 @@ export async function verifyComplete(
   options: VerifyOptions,
 ): Promise<VerifyReport> {
   const { backend } = context;
-  const concurrency = checkConcurrency(context.defaults, options.concurrency);
+  const concurrency =
+    checkConcurrency(options.concurrency) ?? context.defaults.concurrency ?? CHUNKS_AT_ONCE;
   const root = await readRoot(context, text, options);
   const { shape } = root;
   const { signal, stop } = linkedAbort(options.signal);

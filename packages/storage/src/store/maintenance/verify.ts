@@ -80,7 +80,7 @@ async function verifyTree(
   text: string,
   options: VerifyOptions,
 ): Promise<VerifyReport> {
-  const concurrency = checkConcurrency(context.defaults, options.concurrency);
+  const concurrency = checkConcurrency(options.concurrency) ?? context.defaults.concurrency;
   const root = await readRoot(context, text, options);
   const { signal, stop } = linkedAbort(options.signal);
   try {

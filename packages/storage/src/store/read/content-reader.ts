@@ -19,7 +19,8 @@ export interface ContentReader {
 
 /** One pass over the content, which can be stopped separately. */
 export interface Reading {
-  readonly concurrency: number;
+  /** The most chunks in flight, if the caller has set it. */
+  readonly concurrency: number | undefined;
   /** Fires with the caller's signal, or when `stop` is called. */
   readonly signal: AbortSignal;
   readonly stop: () => void;

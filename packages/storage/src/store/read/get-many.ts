@@ -1,5 +1,6 @@
+import type { Backend } from "../../backend/backend.ts";
 import type { ReadOptions } from "../options.ts";
-import { type FailedItem, type Items, MANY_CONCURRENCY, inCompletionOrder } from "../items.ts";
+import { type FailedItem, type Items, inCompletionOrder } from "../items.ts";
 import { type GetOptions, get } from "./get.ts";
 import type { StoredContent } from "./stored-content.ts";
 import { throwIfAborted } from "../../abort.ts";
@@ -19,8 +20,9 @@ export interface GetItem<Key> extends Pick<GetOptions, "range" | "onProgress"> {
 /** Options of `getMany`. */
 export interface GetManyOptions extends ReadOptions {
   /**
-   * Roots in flight at once, 1 to 64, by default 16. When content is read, the store's own
-   * `concurrency` limits its chunks in flight.
+   * The most roots in flight at once, 1 to 64, by default 64. Up to that, the number begins with 24 and
+   * follows what is measured. When content is read, the store's own `concurrency` limits its chunks in
+   * flight.
    */
   readonly concurrency?: number | undefined;
 }
@@ -37,27 +39,29 @@ export async function* getMany(
   options: GetManyOptions,
 ): AsyncGenerator<GetResult<unknown>> {
   const keyPairs = checkIdentities(context.defaults, options);
-  const concurrency = checkConcurrency({ concurrency: MANY_CONCURRENCY }, options.concurrency);
+  const concurrency = checkConcurrency(options.concurrency);
+  const flow = context.flows.readRoots;
   const shared: StoreContext = {
     ...context,
     defaults: { ...context.defaults, keyPairs },
-    readBuffers: createBufferPool(concurrency + 1),
+    readBuffers: createBufferPool(() => (concurrency ?? flow.width()) + 1),
   };
   const openOne = async (
     item: string | GetItem<unknown>,
     signal: AbortSignal,
+    backend: Backend,
   ): Promise<GetResult<unknown>> => {
     const { key, address, range, onProgress } = itemOf(item);
     try {
       // The content outlives the loop, so its reads use the caller's signal, not the loop's.
       const given = { range, onProgress, signal: options.signal };
-      return { ok: true, key, blob: await get(shared, address, given, signal) };
+      return { ok: true, key, blob: await get(shared, address, given, { signal, backend }) };
     } catch (error) {
       throwIfAborted(signal);
       return { ok: false, key, error };
     }
   };
-  yield* inCompletionOrder(items, openOne, { concurrency, signal: options.signal });
+  yield* inCompletionOrder(items, openOne, { flow, concurrency, signal: options.signal });
 }
 
 function itemOf(item: string | GetItem<unknown>): GetItem<unknown> {

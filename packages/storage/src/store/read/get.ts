@@ -1,4 +1,4 @@
-import type { Progress, ReadOptions } from "../options.ts";
+import type { CallOptions, Progress, ReadOptions } from "../options.ts";
 import { type ContentReader, inlineContent, treeContent } from "./content-reader.ts";
 import { type BorrowedRoot, type OpenedRoot, borrowRoot, copyAndRelease } from "./read-root.ts";
 import { assertOptions, checkConcurrency } from "../check-options.ts";
@@ -13,7 +13,7 @@ export interface GetOptions extends ReadOptions {
    * makes them of the content's size in bytes, for the last bytes, or for at most as many as there are.
    */
   readonly range?: ContentRange | ((size: number) => ContentRange) | undefined;
-  /** Chunks fetched concurrently and ahead, 1 to 64; by default the store's. */
+  /** The most chunks fetched concurrently and ahead, 1 to 64; by default the store's. */
   readonly concurrency?: number | undefined;
   /** Called after each chunk is opened, and for inline content once. */
   readonly onProgress?: ((progress: Progress) => void) | undefined;
@@ -22,21 +22,24 @@ export interface GetOptions extends ReadOptions {
 /**
  * Fetches and opens a root; see `Store.get`.
  *
- * @param rootSignal aborts fetching the root; later reads use the options' signal
+ * @param root how to fetch the root; later reads use the options' signal and the context's backend
  */
 export async function get(
   context: StoreContext,
   address: string,
   options: GetOptions,
-  rootSignal: AbortSignal | undefined = options.signal,
+  root: Pick<StoreContext, "backend"> & CallOptions = {
+    backend: context.backend,
+    signal: options.signal,
+  },
 ): Promise<StoredContent> {
   assertOptions(options);
   throwIfAborted(options.signal);
-  const concurrency = checkConcurrency(context.defaults, options.concurrency);
-  const borrow = (signal: AbortSignal | undefined) =>
-    borrowRoot(context, address, { ...options, signal });
-  const { root, content } = contentOf(context, await borrow(rootSignal), borrow);
-  return createStoredContent(root, content, {
+  const concurrency = checkConcurrency(options.concurrency) ?? context.defaults.concurrency;
+  const borrow = (signal: AbortSignal | undefined, backend = context.backend) =>
+    borrowRoot({ ...context, backend }, address, { ...options, signal });
+  const opened = contentOf(context, await borrow(root.signal, root.backend), borrow);
+  return createStoredContent(opened.root, opened.content, {
     range: options.range,
     startReading() {
       const linked = linkedAbort(options.signal);

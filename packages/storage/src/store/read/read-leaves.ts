@@ -1,12 +1,14 @@
 import { type Child, type LeafRange, leavesIn } from "../tree/walk.ts";
 import { type ChildRequest, fetchChild, downloadVerified, wrongLength } from "./fetch.ts";
 import { type ReadyWorkers, WORKERS_MIN_BYTES } from "../workers/pool.ts";
+import type { Backend } from "../../backend/backend.ts";
+import { CALLS_MAX } from "../flow/controller.ts";
+import { leafMemory } from "../flow/budget.ts";
 import { CHILD_OVERHEAD } from "../../format/limits.ts";
 import type { OpenedRoot } from "./read-root.ts";
 import { StorageError } from "../../errors.ts";
 import type { StoreContext } from "../context.ts";
 import { onlyZeros } from "../../bytes.ts";
-import { pMapIterable } from "p-map";
 import { plaintextLength } from "../../format/tree.ts";
 import { throwIfAborted } from "../../abort.ts";
 
@@ -21,7 +23,8 @@ export interface OpenedLeaf {
 }
 
 export interface ReadLeavesOptions {
-  readonly concurrency: number;
+  /** The most leaves in flight, if the caller has set it. */
+  readonly concurrency: number | undefined;
   readonly signal: AbortSignal;
   /** Memory for a leaf that has exactly this much content; by default the store's own. */
   readonly into?: (index: number, length: number) => Uint8Array<ArrayBuffer> | undefined;
@@ -42,7 +45,7 @@ export function readLeaves(
   const { signal } = options;
   const large = (range.end - range.first) * shape.chunkSize >= WORKERS_MIN_BYTES;
 
-  const openLeaf = async ({ index, reference }: Child): Promise<OpenedLeaf> => {
+  const openLeaf = async ({ index, reference }: Child, backend: Backend): Promise<OpenedLeaf> => {
     const length = plaintextLength(shape, 1, index);
     const contentInLeaf = Math.max(0, Math.min(length, contentLength - index * shape.chunkSize));
     throwIfAborted(signal);
@@ -51,8 +54,8 @@ export function readLeaves(
     const request = { kind: "leaf", reference, length, buffer: acquired, into, signal } as const;
     const workers = large ? await context.workers?.ready() : undefined;
     const { plaintext, buffer } = workers
-      ? await fetchWithWorkers(context, workers, request)
-      : { plaintext: await fetchChild(context, request), buffer: acquired };
+      ? await fetchWithWorkers({ ...context, backend }, workers, request)
+      : { plaintext: await fetchChild({ ...context, backend }, request), buffer: acquired };
     if (!onlyZeros(plaintext.subarray(contentInLeaf))) {
       throw new StorageError("tree", "the padding after the content is not zero");
     }
@@ -65,7 +68,11 @@ export function readLeaves(
   };
 
   const leaves = leavesIn(context, root, range, signal);
-  return pMapIterable(leaves, openLeaf, { concurrency: options.concurrency });
+  return context.flows.readLeaves.map(leaves, openLeaf, {
+    most: options.concurrency ?? CALLS_MAX,
+    itemBytes: leafMemory(shape.chunkSize),
+    signal,
+  });
 }
 
 /**

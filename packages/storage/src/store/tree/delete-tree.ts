@@ -5,7 +5,7 @@ import type { ReadOptions } from "../options.ts";
 import type { Reference } from "../../format/tree.ts";
 import { StorageError, usage } from "../../errors.ts";
 import type { StoreContext } from "../context.ts";
-import { checkConcurrency } from "../check-options.ts";
+import { CHUNKS_AT_ONCE } from "../check-options.ts";
 import { commitmentOf } from "../../crypto/key-schedule.ts";
 import { decodeChildHeader, splitEnvelope } from "../../format/envelope.ts";
 import { equal } from "../../bytes.ts";
@@ -128,7 +128,7 @@ export async function deleteTree(
     }
   };
   await deleteOne(root.address);
-  const concurrency = checkConcurrency(context.defaults, undefined);
+  const concurrency = context.defaults.concurrency ?? CHUNKS_AT_ONCE;
   for await (const _ of pMapIterable(leaves(), deleteLeaf, { concurrency }));
   for (const node of nodes) {
     if (keptNodes === undefined) await deleteOne(node);

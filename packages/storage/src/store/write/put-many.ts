@@ -1,5 +1,6 @@
+import type { Backend } from "../../backend/backend.ts";
 import type { CallOptions, WriteOptions } from "../options.ts";
-import { type FailedItem, type Items, MANY_CONCURRENCY, inCompletionOrder } from "../items.ts";
+import { type FailedItem, type Items, inCompletionOrder } from "../items.ts";
 import { type PutOptions, put } from "./put.ts";
 import { assertOptions, checkConcurrency, checkPutManyOptions } from "../check-options.ts";
 import type { StoreContext } from "../context.ts";
@@ -27,8 +28,9 @@ export interface PutItem<Key> {
 export interface PutManyOptions extends Omit<WriteOptions, "concurrency">, CallOptions {
   readonly recipients?: readonly string[] | undefined;
   /**
-   * Contents in flight at once, 1 to 64, by default 16. The store's own `concurrency` limits the
-   * chunks in flight of each content.
+   * The most contents in flight at once, 1 to 64, by default 64. Up to that, the number begins with 24
+   * and follows what is measured. The store's own `concurrency` limits the chunks in flight of each
+   * content.
    */
   readonly concurrency?: number | undefined;
 }
@@ -55,18 +57,24 @@ export async function* putMany<Key>(
   options: PutManyOptions,
 ): AsyncGenerator<PutResult<Key>> {
   assertOptions(options);
-  const concurrency = checkConcurrency({ concurrency: MANY_CONCURRENCY }, options.concurrency);
+  const concurrency = checkConcurrency(options.concurrency);
+  const { writeRoots: flow, writeLeaves } = context.flows;
+  const chunks = () => context.defaults.concurrency ?? writeLeaves.width();
   const shared: StoreContext = {
     ...context,
     defaults: checkPutManyOptions(context.defaults, { ...options, concurrency: undefined }),
     writeBuffers: createBufferPool(
-      concurrency + 1 + context.defaults.concurrency + aheadOf(context.workers),
+      () => (concurrency ?? flow.width()) + 1 + chunks() + aheadOf(context.workers),
     ),
   };
   // One tree at a time: its chunks in flight saturate the connection, and more would cost memory.
   const queueTree = pLimit(1);
 
-  const storeOne = async (item: PutItem<Key>, signal: AbortSignal): Promise<PutResult<Key>> => {
+  const storeOne = async (
+    item: PutItem<Key>,
+    signal: AbortSignal,
+    backend: Backend,
+  ): Promise<PutResult<Key>> => {
     if (typeof item !== "object" || item === null) {
       throw usage(`an item to put is { key, content }, got ${typeName(item)}`);
     }
@@ -78,12 +86,12 @@ export async function* putMany<Key>(
     };
     try {
       const given = { recipients, metadata, onProgress, journal, onReport, signal };
-      const address = await put(shared, content, given, queueTree);
+      const address = await put({ ...shared, backend }, content, given, queueTree);
       return { ok: true, key, address, report: report! };
     } catch (error) {
       throwIfAborted(signal);
       return { ok: false, key, error };
     }
   };
-  yield* inCompletionOrder(items, storeOne, { concurrency, signal: options.signal });
+  yield* inCompletionOrder(items, storeOne, { flow, concurrency, signal: options.signal });
 }

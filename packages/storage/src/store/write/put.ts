@@ -15,7 +15,9 @@ import type { RootFields } from "../../format/root.ts";
 import { byteReader } from "../../content/byte-reader.ts";
 import { encodeContent } from "../../content/compression/compress.ts";
 import { createTreeWriter } from "./tree-writer.ts";
-import { pMapIterable } from "p-map";
+import type { Backend } from "../../backend/backend.ts";
+import { CALLS_MAX } from "../flow/controller.ts";
+import { leafMemory } from "../flow/budget.ts";
 import { storeBlob } from "./store-blob.ts";
 import { writeRoot } from "./write-root.ts";
 
@@ -135,18 +137,18 @@ async function putTree(
   const inFlight = new Set<Promise<void>>();
   let failure: { error: unknown } | undefined;
 
-  const sendLeaf = async (leaf: Leaf): Promise<void> => {
+  const sendLeaf = async (leaf: Leaf, backend: Backend): Promise<void> => {
     const { index, blob, contentLength, reference, storedBefore } = leaf;
     checkLeaf?.(index, reference);
     const how = { convergent, storedBefore, signal };
-    const sent = await storeBlob(context.backend, reference.address, blob, how);
+    const sent = await storeBlob(backend, reference.address, blob, how);
     counters.leaf(sent, blob.length, contentLength);
     if (sent) await journal.stored(index, reference);
   };
-  const sendAndRelease = async (leaf: Leaf) => {
+  const sendAndRelease = async (leaf: Leaf, backend: Backend) => {
     throwIfAborted(signal);
     const { buffer, reference, contentLength, padding, sourceEnd } = leaf;
-    const sending = sendLeaf(leaf);
+    const sending = sendLeaf(leaf, backend);
     inFlight.add(sending);
     try {
       await sending;
@@ -170,7 +172,11 @@ async function putTree(
       signal,
       padding: fixedPadding,
     });
-    const sentLeaves = pMapIterable(leaves, sendAndRelease, { concurrency: settings.concurrency });
+    const sentLeaves = context.flows.writeLeaves.map(leaves, sendAndRelease, {
+      most: settings.concurrency ?? CALLS_MAX,
+      itemBytes: leafMemory(2 ** settings.chunkLog2),
+      signal,
+    });
     for await (const leaf of sentLeaves) {
       await tree.add(leaf.reference);
       chunks += 1;

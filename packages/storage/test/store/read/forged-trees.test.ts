@@ -7,6 +7,8 @@ import { randomKey } from "../../../src/crypto/key-schedule.ts";
 import fc from "fast-check";
 import { checkStoreOptions } from "../../../src/store/check-options.ts";
 import { createBufferPool } from "../../../src/store/buffers.ts";
+import { createFlows } from "../../../src/store/flow/flow.ts";
+import { createMemoryBudget } from "../../../src/store/flow/budget.ts";
 import { memory } from "../../../src/backend/memory.ts";
 import { sealChild, sealRoot } from "../../../src/crypto/seal.ts";
 import { writeReference } from "../../../src/format/tree.ts";
@@ -36,8 +38,9 @@ const opened: OpenedRoot = await readRoot(
     backend,
     naCl,
     workers: undefined,
-    readBuffers: createBufferPool(1),
-    writeBuffers: createBufferPool(1),
+    readBuffers: createBufferPool(() => 1),
+    writeBuffers: createBufferPool(() => 1),
+    flows: createFlows(backend, createMemoryBudget(Infinity)),
     deduplicates: () => false,
     defaults: checkStoreOptions({ backend, identities: [alice] }),
   },

@@ -130,7 +130,7 @@ test("does not resume compressed content", async () => {
   const content = Buffer.from("never twice the same. ".repeat(50));
   const body = new Uint8Array(zstdCompressSync(content));
   const address = await writeRoot(
-    { backend, naCl: await loadNaCl(), writeBuffers: createBufferPool(1) } as StoreContext,
+    { backend, naCl: await loadNaCl(), writeBuffers: createBufferPool(() => 1) } as StoreContext,
     { publicKeys: [publicKeyOf(alice.recipient)], pad: true, dedupSecret: undefined },
     {
       depth: 0,

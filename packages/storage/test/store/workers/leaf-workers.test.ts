@@ -5,6 +5,8 @@ import { type ReadyWorkers, createLeafWorkers } from "../../../src/store/workers
 import { checkStoreOptions } from "../../../src/store/check-options.ts";
 import type { StoreContext } from "../../../src/store/context.ts";
 import { createBufferPool } from "../../../src/store/buffers.ts";
+import { createFlows } from "../../../src/store/flow/flow.ts";
+import { createMemoryBudget } from "../../../src/store/flow/budget.ts";
 import { createStore } from "../../../src/index.ts";
 import { get } from "../../../src/store/read/get.ts";
 import { loadNaCl } from "../../../src/crypto/nacl/load-nacl.ts";
@@ -109,8 +111,9 @@ describe("a worker", () => {
 async function countedContext(dedupSecret?: Uint8Array) {
   await running();
   const counts = { seal: 0, open: 0 };
+  const backend = memory();
   const context: StoreContext = {
-    backend: memory(),
+    backend,
     naCl: await loadNaCl(nacl),
     workers: {
       ...workers,
@@ -122,8 +125,9 @@ async function countedContext(dedupSecret?: Uint8Array) {
         };
       },
     },
-    readBuffers: createBufferPool(5),
-    writeBuffers: createBufferPool(5),
+    readBuffers: createBufferPool(() => 5),
+    writeBuffers: createBufferPool(() => 5),
+    flows: createFlows(backend, createMemoryBudget(Infinity)),
     deduplicates: () => dedupSecret !== undefined,
     defaults: checkStoreOptions({
       backend: memory(),

@@ -9,15 +9,19 @@ const CHUNK = 2 ** 18;
 
 describe("work in flight", () => {
   test.each([1, 2, 4, 7])(
-    "stays within a concurrency of %d for puts and gets",
+    "begins with 4 chunks of a put or get and stays within a concurrency of %d",
     async (concurrency) => {
       const { backend, seen, forget } = watched();
       const store = aliceStore({ backend, chunkSize: CHUNK, concurrency });
       const address = await store.put(random(5 * MiB));
-      expect(seen.most).toBe(concurrency);
+      const expectWithin = () => {
+        expect(seen.most).toBeGreaterThanOrEqual(Math.min(4, concurrency));
+        expect(seen.most).toBeLessThanOrEqual(concurrency);
+      };
+      expectWithin();
       forget();
       await (await store.get(address)).bytes();
-      expect(seen.most).toBe(concurrency);
+      expectWithin();
     },
   );
 

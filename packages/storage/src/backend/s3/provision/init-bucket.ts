@@ -85,7 +85,7 @@ export async function initBucket(
   const startSchedule = retrySchedules(retryOptions, systemClock);
   const provisioner = await provisionerFor(location, {
     signal,
-    retrying: (attempt) => retry(startSchedule("initBucket"), attempt, signal),
+    retrying: (attempt) => retry(startSchedule("initBucket"), attempt, { signal }),
   });
   const made: BucketSetting[] = [];
   const there: BucketSetting[] = [];

@@ -1,0 +1,59 @@
+import { describe, expect, test } from "bun:test";
+import { createWorkspace, expectFailure, noise } from "../support/cli.ts";
+
+const { idk, ok } = await createWorkspace();
+const KiB = 2 ** 10;
+
+/** A bucket that takes 50 ms for each object, and the most transfers it has had at once. */
+function slowBucket() {
+  const objects = new Map<string, ArrayBuffer>();
+  const seen = { running: 0, most: 0 };
+  const server = Bun.serve({
+    port: 0,
+    hostname: "127.0.0.1",
+    async fetch(request) {
+      const { pathname } = new URL(request.url);
+      seen.running += 1;
+      seen.most = Math.max(seen.most, seen.running);
+      await Bun.sleep(50);
+      seen.running -= 1;
+      if (request.method === "PUT") {
+        objects.set(pathname, await request.arrayBuffer());
+        return new Response(null, { headers: { etag: "x" } });
+      }
+      const object = objects.get(pathname);
+      return object ? new Response(object) : new Response(null, { status: 404 });
+    },
+  });
+  const env = {
+    IDK_STORE: `s3://bucket?endpoint=${server.url.origin}&region=us-east-1`,
+    AWS_ACCESS_KEY_ID: "key",
+    AWS_SECRET_ACCESS_KEY: "secret",
+  };
+  return { server, env, seen };
+}
+
+describe("--memory", () => {
+  test("bounds the chunks of a put and a get that are in flight", async () => {
+    const { server, env, seen } = slowBucket();
+    const transfer = async (...memory: string[]): Promise<[number, number]> => {
+      seen.most = 0;
+      const args = ["put", "-", "--chunk-size", "256K", ...memory];
+      const { stdout } = await ok(args, { env, stdin: noise(6000 * KiB) });
+      const put = seen.most;
+      seen.most = 0;
+      const get = await ok(["get", stdout.trim(), ...memory], { env });
+      expect(get.bytes).toHaveLength(6000 * KiB);
+      return [put, seen.most];
+    };
+    // Less than the runtime takes leaves the two chunks that every call has.
+    expect(await transfer("--memory", "1M")).toEqual([2, 2]);
+    for (const most of await transfer()) expect(most).toBeGreaterThanOrEqual(4);
+    void server.stop(true);
+  });
+
+  test.each(["lots", "0"])("%s is not accepted", async (memory) => {
+    const message = memory === "0" ? "memory must be" : "--memory must be a size such as";
+    expectFailure(await idk(["put", "-", `--memory=${memory}`], { stdin: "x" }), 2, message);
+  });
+});

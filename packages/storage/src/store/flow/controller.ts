@@ -1,0 +1,208 @@
+/**
+ * Decides how many calls are in flight, from how fast they complete. It makes no calls and has no
+ * clock of its own.
+ *
+ * The number needed is that of TCP: bytes in flight = rate × round trip. A store does not tell its
+ * round trip, so it is found as TCP finds it. More are let in, and they stay if the rate grows:
+ *
+ * - **Slow start** doubles the number each round, until a doubling brings less than a quarter more,
+ *   which is how BBR finds that the line is full (Cardwell et al., "BBR: Congestion-Based Congestion
+ *   Control", ACM Queue 14(5), 2016). The number before that doubling is the knee. Beyond it, the
+ *   number may grow with the cube of the rate: 2^(1/3) is 1.26.
+ * - It grows only while calls wait for the round trip: while the rate is near that of as many calls
+ *   that all were as short as the shortest. Otherwise they wait for each other, at the processor or on
+ *   the line, and more would only take memory, unless they are small. The shortest call stands for a
+ *   round trip without a queue, as in TCP Vegas (Brakmo and Peterson, 1995).
+ * - After that it grows by one each round while the rate keeps up, and falls back if it does not:
+ *   additive increase and multiplicative decrease (Chiu and Jain, 1989), by the gradient of what is
+ *   measured, as in Netflix's concurrency-limits. If the processor or the line is the limit, it stays
+ *   where it began, because more would only take memory.
+ * - A retry brings it back to where it began for a while, and to two if nothing succeeds.
+ *
+ * A round is as many completions as may be in flight, counted from the first completion of a call
+ * that was started in the round. It counts only if calls were what the pipeline waited for.
+ */
+export interface Controller {
+  /** How many calls may be in flight: 2 to `CALLS_MAX`. */
+  limit(): number;
+  /** How many are in flight. */
+  running(): number;
+  /** The most bytes that a call has transferred; `Infinity` before any has. */
+  largest(): number;
+  /** A call starts at `now`, in milliseconds. */
+  start(now: number): ControlledCall;
+}
+
+/** A call in flight. */
+export interface ControlledCall {
+  /** An attempt failed, and there will be another one. */
+  retry(): void;
+  /** @param bytes transferred; undefined if the call failed or was aborted */
+  end(now: number, bytes: number | undefined): void;
+}
+
+export const CALLS_MAX = 64;
+
+/** Small enough for a store that fails, and enough to read while writing. */
+export const CALLS_MIN = 2;
+
+/** A call for nothing is worth so many bytes, so that small and large ones are measured alike. */
+const CALL_BYTES = 64 * 1024;
+
+/**
+ * Milliseconds. Round trips are shorter: calls that take longer wait for the line, and more of them
+ * would take longer still.
+ */
+const ROUND_TRIP_MAX = 2000;
+
+/**
+ * The least rate, as a part of that without a queue, at which more calls are tried. Measured at 4 chunks
+ * in flight, it is 0.3 to 0.6 with a store on the same machine, and 0.75 to 1 with one 50 ms away.
+ */
+const NO_QUEUE = 0.7;
+
+/** Of the first few calls, even the shortest may have waited. */
+const CALM_ROUNDS = 2;
+
+/** Makes the shortest call longer each round, so that what no longer holds is forgotten in time. */
+const FORGET = 1.004;
+
+/**
+ * Calls of a round: fewer complete together by chance, and then seem to have waited for nothing.
+ */
+const ROUND_LEAST = 8;
+
+/** Rounds to wait after growth that brought nothing; doubled each time. */
+const WAIT_FIRST = 4;
+const WAIT_MAX = 64;
+/** Long, because each time a store fails, every call in flight is retried. */
+const WAIT_AFTER_RETRY = 32;
+
+/** A rate in bytes per millisecond, with so many calls in flight. */
+interface Measured {
+  readonly calls: number;
+  readonly rate: number;
+}
+
+/** How many calls this rate justifies, given the rate of fewer. */
+function earnedBy({ calls, rate: fewer }: Measured, rate: number): number {
+  return calls * (rate / fewer) ** 3;
+}
+
+/**
+ * @param first the number in flight at first, which is kept while more bring nothing: 2 or more
+ * @param onChange called when the limit has changed
+ */
+export function createController(first: number, onChange: () => void = () => {}): Controller {
+  let limit = first;
+  let running = 0;
+  let doubling = true;
+  let wait = 0;
+  let nextWait = WAIT_FIRST;
+  /** The rate with `first` in flight, and with the most that a doubling led to and that paid. */
+  let start: Measured | undefined;
+  let knee: Measured | undefined;
+  /** The shortest of the calls that transfer most, in milliseconds. */
+  let shortest = Infinity;
+  let most = 0;
+  let isMeasured = false;
+  /** Rounds in a row without a queue. */
+  let calm = 0;
+  let failedInARow = 0;
+  /** The first round is left out: connections are opened, and threads started. */
+  let isWarm = false;
+
+  let round = newRound(undefined);
+
+  function newRound(since: number | undefined) {
+    return { since, completed: 0, bytes: 0, full: 0, slow: false };
+  }
+
+  const change = (to: number): void => {
+    const changed = Math.max(CALLS_MIN, Math.min(CALLS_MAX, to));
+    if (changed === limit) return;
+    limit = changed;
+    round = newRound(undefined);
+    onChange();
+  };
+  const giveUpGrowing = (): void => {
+    doubling = false;
+    wait = nextWait;
+    nextWait = Math.min(WAIT_MAX, 2 * nextWait);
+  };
+
+  const finishRound = (now: number): void => {
+    const { since, completed, bytes, full, slow } = round;
+    const took = Math.max(now - since!, 1);
+    const rate = bytes / took;
+    calm = completed / took < (NO_QUEUE * limit) / shortest ? 0 : calm + 1;
+    const mayGrow = calm >= CALM_ROUNDS || most <= CALL_BYTES;
+    shortest *= FORGET;
+    const isFull = 2 * full >= completed;
+    round = newRound(now);
+    if (!isWarm) {
+      isWarm = true;
+      return;
+    }
+    // Whoever consumes or produces the content was what it waited for.
+    if (!isFull) return;
+    if (limit <= first || start === undefined || knee === undefined) {
+      start = { calls: first, rate: start === undefined ? rate : (start.rate + rate) / 2 };
+      knee = start;
+    }
+    const earnedSinceStart = earnedBy(start, rate);
+    const earned =
+      limit > knee.calls ? Math.min(earnedSinceStart, earnedBy(knee, rate)) : earnedSinceStart;
+    if (earned < limit && limit > first) {
+      if (earnedSinceStart < knee.calls) knee = start;
+      change(Math.max(knee.calls, Math.floor(earned)));
+      if (limit === knee.calls) giveUpGrowing();
+      doubling = false;
+    } else if (wait > 0) wait -= 1;
+    else if (!slow && mayGrow) {
+      if (doubling) knee = { calls: limit, rate };
+      change(doubling ? 2 * limit : limit + 1);
+    }
+  };
+
+  return {
+    limit: () => limit,
+    running: () => running,
+    largest: () => (isMeasured ? most : Infinity),
+    start(started) {
+      running += 1;
+      const own = round;
+      return {
+        retry() {
+          failedInARow += 1;
+          doubling = false;
+          wait = WAIT_AFTER_RETRY;
+          change(failedInARow >= first ? CALLS_MIN : Math.min(limit, first));
+        },
+        end(now, bytes) {
+          const wasRunning = running;
+          running -= 1;
+          if (bytes !== undefined) {
+            failedInARow = 0;
+            isMeasured = true;
+            if (bytes > 2 * most) shortest = Infinity;
+            most = Math.max(most, bytes);
+            if (2 * bytes >= most) shortest = Math.min(shortest, now - started);
+          }
+          // Also after a failure, because the next call may be for something else.
+          if (limit < first) return change(limit + 1);
+          if (bytes === undefined) return;
+          if (round.since === undefined) {
+            if (own === round) round.since = now;
+            return;
+          }
+          round.completed += 1;
+          round.bytes += bytes + CALL_BYTES;
+          if (2 * wasRunning >= limit) round.full += 1;
+          if (now - started > ROUND_TRIP_MAX) round.slow = true;
+          if (round.completed >= (isWarm ? Math.max(ROUND_LEAST, limit) : limit)) finishRound(now);
+        },
+      };
+    },
+  };
+}

@@ -1,0 +1,116 @@
+import { describe, expect, test } from "bun:test";
+import {
+  type ControlledCall,
+  type Controller,
+  createController,
+} from "../../../src/store/flow/controller.ts";
+
+const MiB = 2 ** 20;
+
+/** A line that transfers one call after another, at a distance. */
+interface Line {
+  /** Milliseconds. */
+  readonly roundTrip: number;
+  /** Bytes per millisecond. */
+  rate: number;
+}
+
+/** Completes one call after another with as many in flight as allowed. */
+function driver(controller: Controller, line: Line) {
+  let now = 0;
+  let lineFree = 0;
+  const calls: { readonly call: ControlledCall; readonly ends: number }[] = [];
+  const complete = (count: number, bytes = 4 * MiB): number[] => {
+    const limits: number[] = [];
+    for (let i = 0; i < count; i++) {
+      while (calls.length < controller.limit()) {
+        lineFree = Math.max(lineFree, now) + bytes / line.rate;
+        calls.push({ call: controller.start(now), ends: lineFree + line.roundTrip });
+      }
+      const { call, ends } = calls.shift()!;
+      now = ends;
+      call.end(now, bytes);
+      limits.push(controller.limit());
+    }
+    return limits;
+  };
+  return { calls, complete };
+}
+
+const far = (): Line => ({ roundTrip: 400, rate: 1e6 });
+
+describe("the number of calls in flight", () => {
+  test("doubles each round while the rate doubles", () => {
+    const { complete } = driver(createController(4), far());
+    // The first one to complete begins a round of 4, to warm up; then two of 8 are measured.
+    expect(new Set(complete(21))).toEqual(new Set([4, 8]));
+    expect(new Set(complete(100))).toEqual(new Set([8, 16, 32, 64]));
+  });
+
+  test("returns to where it began if more bring nothing, and tries again more and more rarely", () => {
+    const { complete } = driver(createController(4), { roundTrip: 45, rate: 250_000 });
+    expect(Math.max(...complete(40))).toBe(8);
+    const later = complete(400);
+    expect(Math.max(...later)).toBe(5);
+    expect(later.filter((limit) => limit === 5).length).toBeLessThan(100);
+  });
+
+  test("stays where it is while calls wait for each other", () => {
+    const { complete } = driver(createController(4), { roundTrip: 10, rate: 250_000 });
+    expect(new Set(complete(400))).toEqual(new Set([4]));
+  });
+
+  test("grows when a store nearby is far away later", () => {
+    const line = { roundTrip: 2, rate: 1e6 };
+    const { complete } = driver(createController(4), line);
+    expect(new Set(complete(40))).toEqual(new Set([4]));
+    line.roundTrip = 400;
+    complete(8000);
+    expect(Math.max(...complete(1))).toBeGreaterThan(4);
+  });
+
+  test("stays where it is while a call takes longer than any round trip", () => {
+    const { complete } = driver(createController(4), { roundTrip: 3000, rate: 1e6 });
+    expect(new Set(complete(200))).toEqual(new Set([4]));
+  });
+
+  test("stays where it is while the consumer or the producer is what it waits for", () => {
+    const controller = createController(4);
+    for (let now = 0; now < 100; now++) {
+      controller.start(now).end(now + 1, MiB);
+      expect(controller.limit()).toBe(4);
+    }
+  });
+
+  test("falls to where it began with one retry, and does not grow soon after", () => {
+    const controller = createController(4);
+    const { calls, complete } = driver(controller, far());
+    expect(complete(60).at(-1)).toBeGreaterThan(8);
+    calls[0]!.call.retry();
+    expect(controller.limit()).toBe(4);
+    expect(new Set(complete(100))).toEqual(new Set([4]));
+    expect(Math.max(...complete(200))).toBeGreaterThan(4);
+  });
+
+  test("falls to two while nothing succeeds, and recovers with each call that ends", () => {
+    const controller = createController(4);
+    const calls = Array.from({ length: 4 }, () => controller.start(0));
+    for (const call of calls) call.retry();
+    expect(controller.limit()).toBe(2);
+    calls[0]!.end(10, MiB);
+    expect(controller.limit()).toBe(3);
+    calls[1]!.end(11, undefined);
+    expect(controller.limit()).toBe(4);
+  });
+
+  test("falls back when the line that earned it gets slower", () => {
+    const line = far();
+    const controller = createController(4);
+    const { complete } = driver(controller, line);
+    complete(200);
+    expect(controller.limit()).toBe(64);
+    line.rate = 40_000;
+    complete(400);
+    expect(controller.limit()).toBeLessThan(8);
+  });
+});
