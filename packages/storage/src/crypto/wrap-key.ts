@@ -1,6 +1,6 @@
-import nacl from "tweetnacl";
+import { hsalsa } from "@noble/ciphers/salsa.js";
 import { allZero, concat, utf8 } from "../bytes.ts";
-import { KEY_LENGTH, SLOT_LENGTH, TAG_LENGTH } from "../format/limits.ts";
+import { KEY_LENGTH, SLOT_LENGTH } from "../format/limits.ts";
 import type { NaCl } from "./nacl/nacl.ts";
 import { StorageError } from "../errors.ts";
 import { isCanonicalPublicKey, isLowOrder } from "./public-key.ts";
@@ -94,26 +94,19 @@ function slotNonce(ephemeral: Uint8Array, publicKey: Uint8Array): Uint8Array {
   return sha256(concat(CONTEXT, ephemeral, publicKey)).subarray(0, NONCE_LENGTH);
 }
 
-/** tweetnacl exports its low-level functions, but its types omit them. */
-const { lowlevel } = nacl as unknown as {
-  lowlevel: {
-    crypto_core_hsalsa20(
-      out: Uint8Array,
-      input: Uint8Array,
-      key: Uint8Array,
-      constants: Uint8Array,
-    ): void;
-  };
-};
-
-const SIGMA = utf8("expand 32-byte k");
-const ZEROS = new Uint8Array(TAG_LENGTH);
+const SIGMA = words(utf8("expand 32-byte k"));
+const ZEROS = new Uint32Array(4);
 
 /** `crypto_box_beforenm`: HSalsa20 of the shared secret; undefined if that is all zero. */
 function boxKey(naCl: NaCl, secretKey: Uint8Array, publicKey: Uint8Array): Uint8Array | undefined {
   const shared = naCl.x25519(secretKey, publicKey);
   if (allZero(shared)) return undefined;
   const key = new Uint8Array(KEY_LENGTH);
-  lowlevel.crypto_core_hsalsa20(key, ZEROS, shared, SIGMA);
+  hsalsa(SIGMA, words(shared), ZEROS, new Uint32Array(key.buffer));
   return key;
+}
+
+/** A copy, as words in the order of this machine. */
+function words(bytes: Uint8Array): Uint32Array {
+  return new Uint32Array(new Uint8Array(bytes).buffer);
 }
