@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { memory } from "@idk/storage/memory";
 import { skipIfMissing } from "../servers/require-server.ts";
 import { newBucket } from "../servers/s3-servers.ts";
-import { replicate, withRetry } from "@idk/storage";
+import { type Retry, replicate, withRetry } from "@idk/storage";
 import { tmpdir } from "node:os";
 
 setDefaultTimeout(90_000);
@@ -65,16 +65,20 @@ skipIfMissing(kinds.length > 0 ? [] : ["executable of MinIO or versitygw"])(
         });
       });
 
-      test("beyond what the server reads ahead is reported in seconds, with the default retries", async () => {
+      test("beyond what the server reads ahead is reported once the server has said so twice, with the default retries", async () => {
         const backend = openBackend.s3({ endpoint: server.endpoint, bucket, keys: server });
-        await using store = storeOver(withRetry(backend), { chunkSize: 4 * MiB });
+        const retries: Retry[] = [];
+        const retried = withRetry(backend, { onRetry: (retry) => void retries.push(retry) });
+        await using store = storeOver(retried, { chunkSize: 4 * MiB });
         const root = await store.put(testContent(4 * MiB + 1, 5).stream());
         const [chunk = ""] = await Array.fromAsync(store.treeAddresses(root));
         await flipByte(await fileOf(join(data, "objects", bucket), chunk));
-        const start = performance.now();
         expect(await failureOf(store.verify(chunk))).toMatchObject({ code: "address" });
-        expect(performance.now() - start).toBeLessThan(15_000);
         await store.delete(chunk);
+        // How often MinIO breaks off before it says that is up to MinIO.
+        expect(retries.filter(({ error }) => error.code === "address").length).toBeLessThanOrEqual(
+          1,
+        );
       });
 
       // versitygw stores data and checksum in one file.
