@@ -19,6 +19,8 @@ export async function launchChromium(): Promise<Browser> {
     executablePath: executable,
     headless: "shell",
     args: [...sandbox, "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars"],
+    // Without a locale of UTF-8, it saves files under names of ASCII only.
+    env: { ...process.env, LC_ALL: "C.UTF-8" },
   });
 }
 
