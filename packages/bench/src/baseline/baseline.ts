@@ -140,8 +140,8 @@ export function missingFrom(results: readonly SuiteResult[], { suites }: Baselin
  * Replaces the suites of the report in the baseline and keeps the others. A ratio whose target is
  * inconclusive keeps its previous value, because that of a noisy machine would loosen the baseline.
  *
- * @throws Error if a suite did not complete, a target is missed, or an inconclusive ratio has no previous
- *   value
+ * @throws Error if a suite did not complete, a target is missed, an inconclusive ratio has no previous
+ *   value, or suites would be kept that were measured on another machine
  */
 export function updatedBaseline(
   report: Report,
@@ -150,10 +150,17 @@ export function updatedBaseline(
 ): Baseline {
   const { machine, createdAt, revision } = report;
   const { processor, cores } = machine;
-  const known = previous && notCompared(previous, machine) === undefined ? previous.suites : {};
+  const isElsewhere = previous !== undefined && notCompared(previous, machine) !== undefined;
+  const known = previous === undefined || isElsewhere ? {} : previous.suites;
   const why = problemsOf(report, { strict: false, ci: true })
     .filter(({ level }) => level === "failure")
     .map((problem) => `${subjectOf(problem)} ${describeProblem(problem)}`.trim());
+  const measured = new Set(report.suites.map(({ suite }) => suite));
+  const kept = Object.keys(previous?.suites ?? {}).filter((suite) => !measured.has(suite));
+  if (isElsewhere && kept.length > 0) {
+    const of = `${previous.machine.processor}, ${counted(previous.machine.cores, "core")}`;
+    why.push(`it is of another machine (${of}), so update all suites: name none`);
+  }
   const own = report.suites.map(({ suite, targets, counters }) => {
     const values = targets
       .filter(({ name }) => !name.endsWith(AGAINST))
@@ -161,11 +168,11 @@ export function updatedBaseline(
         const { name, verdict, value, interval = { low: value, high: value }, most } = target;
         if (!isCompared(target)) return [name, null];
         const end = rounded(most === undefined ? interval.low : interval.high, 4);
-        const kept = verdict === "inconclusive" ? known[suite]?.targets[name] : end;
-        if (kept === undefined) {
+        const ratio = verdict === "inconclusive" ? known[suite]?.targets[name] : end;
+        if (ratio === undefined) {
           why.push(`${suite}: ${name} is inconclusive: run it again on a quiet machine`);
         }
-        return [name, kept ?? null];
+        return [name, ratio ?? null];
       });
     const counts = counters.map(({ name, value }) => [name, rounded(value, 12)] as const);
     const found = { targets: Object.fromEntries(values), counters: Object.fromEntries(counts) };

@@ -276,6 +276,19 @@ describe("the file", () => {
     }
   });
 
+  test("never mixes suites of two machines: on another one, all have to be measured", () => {
+    const open = { ...suite([ratio(1)]), suite: "open" };
+    const both = updatedBaseline(reportOf(suite([ratio(1)]), open), undefined, "first");
+    for (const machine of MACHINES) {
+      const elsewhere = { ...both, machine };
+      expect(() => updatedBaseline(reportOf(open), elsewhere, "why")).toThrow(
+        `it is of another machine (${machine.processor}, ${machine.cores} cores), so update all suites: name none`,
+      );
+      const moved = updatedBaseline(reportOf(suite([ratio(2)]), open), elsewhere, "why");
+      expect(moved.machine).toEqual({ processor, cores });
+    }
+  });
+
   test.each([
     ["{", "is not a baseline"],
     ['{"schema":"idk-bench-baseline/2"}', 'expected "idk-bench-baseline/3"'],
