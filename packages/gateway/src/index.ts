@@ -6,9 +6,11 @@ export { createObjects, type ObjectsOptions } from "./objects/create-objects.ts"
 export { LineageError } from "./objects/lineage/run.ts";
 export { macKeyOf } from "./objects/identity/mac.ts";
 export type {
+  CheckCounts,
   CheckReport,
   CollectReport,
   ObjectFault,
+  ObjectPlace,
   Objects,
   SweepReport,
 } from "./objects/objects.ts";

@@ -4,6 +4,7 @@ import type {
   Key,
   OpenedObject,
   Part,
+  Seq,
   StoredObject,
   Texts,
   Upload,
@@ -308,15 +309,47 @@ export interface SweepReport {
 /** Options of `check`. */
 export interface CheckOptions {
   readonly deep?: boolean | undefined;
+  /** Checks a part of the store, by addresses, and lists nothing else. By default all of it. */
+  readonly shard?: StoreShard | undefined;
+  /** Where an earlier check was interrupted: what comes up to it in the order of the catalog is left out. */
+  readonly after?: ObjectPlace | undefined;
+  /** Called for each fault, in the order of the catalog. The check waits for it. */
+  readonly onFault?: ((fault: ObjectFault) => Promise<void>) | undefined;
+  /** Called after each object of the part, and its fault, with what this check has counted so far. */
+  readonly onChecked?: ((place: ObjectPlace, counted: CheckCounts) => Promise<void>) | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
-/** What a check found. */
-export interface CheckReport {
+/** A part of a store's addresses. */
+export interface StoreShard {
+  /** The first digits of all addresses in it, disjoint. */
+  readonly prefixes: readonly string[];
+  /** @param address 64 lowercase hex digits */
+  has(address: string): boolean;
+}
+
+/** An object in the order of the catalog: by the number of its bucket, then by key. */
+export interface ObjectPlace {
+  readonly bucket: Seq;
+  readonly key: Key;
+}
+
+/** What a check has counted. */
+export interface CheckCounts {
+  /** Those whose identity root is in the part, so that the parts add up. */
   readonly objects: number;
+  readonly faultCount: number;
+  /**
+   * Objects that lack roots in this part, but of which another part lacks the first one and reports
+   * them. 0 if `deep`, or without parts.
+   */
+  readonly reportedElsewhere: number;
+}
+
+/** What a check found. */
+export interface CheckReport extends CheckCounts {
   /** At most 1,000. */
   readonly faults: readonly ObjectFault[];
-  readonly faultCount: number;
 }
 
 /** An object that cannot be read. */

@@ -6,6 +6,7 @@ import { requireServer } from "../../../../tests/servers/require-server.ts";
 const FILES = [
   "crash.test.ts",
   "maintenance/check.test.ts",
+  "maintenance/check-shards.test.ts",
   "maintenance/lineage.test.ts",
   "maintenance/sweep.test.ts",
   "rebuild/rebuild.test.ts",

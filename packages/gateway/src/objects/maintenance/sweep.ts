@@ -33,6 +33,9 @@ const UNKNOWN_MAX = 100;
  * refuses if the store has marks that this catalog does not remember; and all orphans are looked at before
  * the first one is deleted. Objects that this catalog should know of are kept with their content, and if
  * there are many, the sweep refuses. See lineage.ts for the rules.
+ *
+ * So it cannot sweep a part of the store alone: such an object may be in another part, and its chunks are in
+ * all of them.
  */
 export async function sweep(
   context: ObjectsContext,
