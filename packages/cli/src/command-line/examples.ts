@@ -121,7 +121,10 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
     "idk serve s3 --snapshot web1                  browse a backup",
   ],
   gateway: ["idk gateway check", "idk gateway gc --dry-run"],
-  "gateway check": ["idk gateway check --deep"],
+  "gateway check": [
+    "idk gateway check --deep",
+    "idk gateway check --deep --shard 3/16 --report 3.json   one of 16 machines",
+  ],
   "gateway gc": ["idk gateway gc --dry-run"],
   "gateway rebuild": ["idk gateway rebuild --catalog new.sqlite"],
   "gateway export": ["idk gateway export > catalog.jsonl"],

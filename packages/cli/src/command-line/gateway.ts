@@ -1,6 +1,13 @@
 import { type Command as CommanderCommand, Option } from "commander";
 import type { ActionOf } from "./actions.ts";
-import { identityOption, recipientOption, recipientsFileOption, repeatable } from "./options.ts";
+import {
+  identityOption,
+  recipientOption,
+  recipientsFileOption,
+  repeatable,
+  reportOption,
+  shardOption,
+} from "./options.ts";
 
 function catalogOption(): Option {
   return new Option(
@@ -77,6 +84,8 @@ export function addGatewayCommands(program: CommanderCommand, actionOf: ActionOf
     .addOption(catalogOption())
     .addOption(macKeyOption())
     .addOption(identityOption())
+    .addOption(shardOption("check"))
+    .addOption(reportOption())
     .action(actionOf(async () => (await import("../commands/gateway/maintain.ts")).gatewayCheck));
 
   group

@@ -33,7 +33,7 @@ import { replaceFile } from "../replace-file.ts";
 import { type Shard, SHARDS_MAX } from "./shard.ts";
 
 /** The commands that work on shards. */
-export const SHARDED = ["verify", "copy", "check", "prune"] as const;
+export const SHARDED = ["verify", "copy", "check", "prune", "gateway check"] as const;
 
 export type ShardedCommand = (typeof SHARDED)[number];
 
@@ -76,6 +76,8 @@ export interface Position {
   readonly after: string;
   /** For a check: the addresses of packs that were found sound, 32 bytes each, in base64. */
   readonly sound?: string | undefined;
+  /** For a check of a gateway: the last object that was checked, with its key in base64. */
+  readonly object?: { readonly bucket: number; readonly key: string } | undefined;
 }
 
 /** The version of the schema is a part of it. */
@@ -94,6 +96,7 @@ const TEXT_MAX = 4096;
 const amount = pipe(number(), integer(), minValue(0));
 const counts = record(pipe(string(), maxLength(64)), amount);
 const text = pipe(string(), maxLength(TEXT_MAX));
+const base64 = pipe(string(), regex(/^[A-Za-z0-9+/]*={0,2}$/u));
 const code = custom<FailureCode>(isFailureCode, "is no error code");
 const shardNumber = pipe(number(), integer(), minValue(1), maxValue(SHARDS_MAX));
 
@@ -107,7 +110,8 @@ const SCHEMA: GenericSchema<unknown, Report> = object({
     object({
       place: amount,
       after: pipe(string(), regex(/^(?:[0-9a-f]{64})?$/u)),
-      sound: optional(pipe(string(), regex(/^[A-Za-z0-9+/]*={0,2}$/u))),
+      sound: optional(base64),
+      object: optional(object({ bucket: amount, key: base64 })),
     }),
   ),
   counts,

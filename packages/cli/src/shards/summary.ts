@@ -7,6 +7,7 @@ import {
 import { type Depth, describeVerify, type VerifyCounts } from "../blobs/verify/verify-tally.ts";
 import { Failure, worstOf } from "../errors/failures.ts";
 import { count, roundBytes } from "../output/text.ts";
+import { describeObjects, objectsFailure } from "../gateway/check-summary.ts";
 import type { Session } from "../session.ts";
 import type { Kind } from "../snapshots/check-steps.ts";
 import { checkFailure, describeCheck } from "../snapshots/check-summary.ts";
@@ -53,6 +54,7 @@ const COPY: readonly (keyof CopyCounts)[] = [
 
 const CHECK = ["packs", "metadataPacks", "opened", "openedBytes", "attested"] as const;
 const CHECK_SHARED = ["snapshots", "forgotten"] as const;
+const OBJECTS = ["objects", "reportedElsewhere"] as const;
 const PRUNE = ["deletedBlobs", "deletedBytes", "keptBlobs", "keptBytes", "missing"] as const;
 
 type PruneCounts = Readonly<Record<(typeof PRUNE)[number], number>>;
@@ -94,6 +96,18 @@ export function summaryOf(report: Report, isWhole: boolean): Summary {
     const pruned = countsIn(counts, PRUNE);
     return { lines: [describePrune(pruned, options["dryRun"] === true)], failure: undefined };
   }
+  if (command === "gateway check") {
+    const { objects, reportedElsewhere } = countsIn(counts, OBJECTS);
+    return {
+      lines: [
+        describeObjects(objects, failed + reportedElsewhere),
+        ...(isWhole || reportedElsewhere === 0 ? [] : [lackingHere(reportedElsewhere)]),
+      ],
+      failure: isWhole
+        ? (objectsFailure(failed, objects) ?? lostMeanwhile(reportedElsewhere))
+        : objectsFailure(failed),
+    };
+  }
   if (options["depth"] === "complete") {
     const complete = countsIn(counts, COMPLETE);
     const closed = isWhole ? nothingOpened(complete) : undefined;
@@ -108,6 +122,19 @@ export function summaryOf(report: Report, isWhole: boolean): Summary {
     lines: describeVerify(depth, verify, failed, counts["snapshotBlobs"]),
     failure: itemFailure(report, verify.blobs),
   };
+}
+
+function lackingHere(objects: number): string {
+  return `idk: note: blobs of ${count(objects, "object")} are missing here, too, which another shard reports`;
+}
+
+/** Another shard was to report them, and was done before it could. */
+function lostMeanwhile(objects: number): Failure | undefined {
+  if (objects === 0) return undefined;
+  return new Failure(
+    "tree",
+    `${count(objects, "object")} lost blobs while the shards were checked: delete the reports, and check again`,
+  );
 }
 
 /** @param others how many blobs did not fail */

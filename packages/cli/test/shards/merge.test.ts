@@ -50,6 +50,34 @@ describe("merging reports", () => {
     expect(summaryOf(merge(closed, none), true).failure).toMatchObject({ code: "no-match" });
   });
 
+  test("of a gateway's store whose blobs were lost from shard to shard fails only as a whole", () => {
+    const part = (index: number, change: Partial<Report> = {}): Report =>
+      done(index, 2, {
+        command: "gateway check",
+        options: { deep: false },
+        counts: { objects: 3, reportedElsewhere: index - 1 },
+        failed: {},
+        failures: [],
+        ...change,
+      });
+    expect(summaryOf(part(2), false)).toEqual({
+      lines: [
+        "checked 3 objects",
+        "idk: note: blobs of 1 object are missing here, too, which another shard reports",
+      ],
+      failure: undefined,
+    });
+    const { lines, failure } = summaryOf(merge(part(1), part(2)), true);
+    expect(lines).toEqual(["checked 6 objects"]);
+    expect(failure).toMatchObject({ code: "tree" });
+    expect(failure?.message).toStartWith("1 object lost blobs while");
+    const reported = part(1, { failed: { tree: 2 } });
+    expect(summaryOf(reported, false).failure?.message).toBe("2 objects cannot be read");
+    expect(summaryOf(merge(reported, part(2)), true).failure?.message).toBe(
+      "2 of 6 objects cannot be read",
+    );
+  });
+
   test.each<[readonly Report[], string]>([
     [[], "name the reports of all shards"],
     [[done(1, 3), done(1, 3)], "1.json and 2.json are both the report of shard 1/3"],
@@ -104,6 +132,10 @@ describe("the file of a report", () => {
     ["a negative count", { counts: { blobs: -1 } }],
     ["an unknown code", { failed: { strange: 1 } }],
     ["a position that is no address", { position: { place: 0, after: "../x" } }],
+    [
+      "an object whose key is no base64",
+      { position: { place: 0, after: "", object: { bucket: 1, key: "../x" } } },
+    ],
     ["no stores", { stores: undefined }],
   ])("is rejected: %s", async (_, change) => {
     const text = typeof change === "string" ? change : JSON.stringify({ ...done(1, 2), ...change });

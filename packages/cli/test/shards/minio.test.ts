@@ -1,8 +1,10 @@
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { existsSync, mkdirSync, readFileSync } from "node:fs";
+import { minio as openMinio } from "@idk/storage/minio";
 import { httpProxy } from "../../../../tests/servers/http-proxy.ts";
 import type { Report } from "../../src/shards/report.ts";
 import { createWorkspace, isolated, MAIN, noise, type Result, until } from "../support/cli.ts";
+import { storeObjects } from "../support/gateway-objects.ts";
 import { describeMinio } from "../support/minio.ts";
 
 setDefaultTimeout(180_000);
@@ -56,13 +58,13 @@ await describeMinio("four shards of a store in MinIO", (minio, bucket) => {
       stdio: ["ignore", "ignore", "ignore"],
     });
     const isUnderWay = ({ position }: Report): boolean =>
-      position?.after !== "" || (position.sound ?? "") !== "";
+      position?.after !== "" || (position.sound ?? "") !== "" || position.object !== undefined;
     await until(() => stalled > 0 && existsSync(path(report(2))) && isUnderWay(read(2)));
     child.kill("SIGKILL");
     await child.exited;
     isStalled = () => false;
     const { after } = read(2).position!;
-    if (name !== "check") expect(after).toMatch(/^[4-7][0-9a-f]{63}$/u);
+    if (["verify", "copy"].includes(name)) expect(after).toMatch(/^[4-7][0-9a-f]{63}$/u);
 
     const early = await idk(["merge-reports", report(2)], { env: given });
     expect([early.code, early.stderr]).toEqual([
@@ -176,6 +178,29 @@ await describeMinio("four shards of a store in MinIO", (minio, bucket) => {
     const [summary = "", ...steps] = whole.stderr.trim().split("\n");
     expect(sorted(merged.stdout)).toEqual(sorted(`${whole.stdout}${summary}`));
     expect([merged.code, merged.stderr]).toEqual([5, `${steps.at(-1)}\n`]);
+    expect(whole.code).toBe(5);
+  });
+
+  test("come to the same as the whole: gateway check", async () => {
+    const workspace = await createWorkspace();
+    const own = await minio.createBucket();
+    const given = { env: { ...minio.env, IDK_STORE: urlOf(own) } };
+    const { accessKey, secretKey } = minio.root;
+    const place = { endpoint: minio.origin, bucket: own, prefix: "s3", accessKey, secretKey };
+    const { roots } = await storeObjects(workspace, openMinio(place), 64);
+    const isSecond = (name: string): boolean => /^[4-7]/u.test(name);
+    const [damaged = "", missing = ""] = roots.filter((name) => !isSecond(name));
+    await minio.putObject(own, `s3/${damaged}`, "damaged");
+    await minio.deleteObject(own, `s3/${missing}`);
+
+    const args = ["gateway", "check", "--deep", "--catalog", "catalog.sqlite"];
+    const whole = await workspace.idk(args, given);
+    const first = roots.find(isSecond);
+    const merged = await runShards(workspace, args, given.env, (name) => name !== first);
+    const sorted = (text: string): string[] => text.trim().split("\n").toSorted();
+    expect(sorted(whole.stdout)).toHaveLength(2);
+    expect(sorted(merged.stdout)).toEqual(sorted(`${whole.stdout}checked 64 objects`));
+    expect([merged.code, merged.stderr]).toEqual([5, whole.stderr]);
     expect(whole.code).toBe(5);
   });
 });

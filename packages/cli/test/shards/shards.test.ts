@@ -70,6 +70,7 @@ describe("errors", () => {
     [["verify", "--shard", "5/4", "--report", "x.json"], "--shard must be I/N"],
     [["copy", "--from", "a", "--to", "b", "--shard", "1/2"], "--shard needs --report FILE"],
     [["verify", "--report", "x.json"], "--report needs --shard I/N"],
+    [["gateway", "check", "--shard", "1/2"], "--shard needs --report FILE"],
     [["verify", all[0]!, "--shard", "1/2", "--report", "x.json"], "omit the addresses"],
     [
       ["prune", "--shard", "1/2", "--report", "x.json"],

@@ -2,6 +2,7 @@ import { rebuildCatalog } from "@idk/gateway";
 import { type Command, command } from "../../command.ts";
 import { flag } from "../../config/settings.ts";
 import { Failure } from "../../errors/failures.ts";
+import { describeObjects, objectsFailure, printFault } from "../../gateway/check-summary.ts";
 import { loadIdentities } from "../../keys/identities.ts";
 import {
   openGatewayBackend,
@@ -14,29 +15,28 @@ import { loadMacKey } from "../../gateway/mac-key-file.ts";
 import { withCatalogVariable } from "../../gateway/variables.ts";
 import { count, printable } from "../../output/text.ts";
 import type { Session } from "../../session.ts";
+import { partOf, SHARDING } from "../../shards/settings.ts";
 
 /** Checks that every object of the catalog is whole. */
 export const gatewayCheck: Command = withCatalogVariable(
-  command({ ...STORED, deep: flag }, async (settings, session) => {
+  command({ ...STORED, deep: flag, ...SHARDING }, async (settings, session) => {
     const { out, signal } = session;
+    const { deep } = settings;
+    const part = partOf(settings);
     await using stored = await openStored(settings, session);
-    const report = await stored.objects.maintenance.check({ deep: settings.deep, signal });
-    const { objects, faults, faultCount } = report;
-    for (const { bucket, key, address, message } of faults) {
-      const name = printable(JSON.stringify(`${bucket}/${Buffer.from(key).toString()}`));
-      await out.result(`${name}: ${message}`, {
-        bucket,
-        key: Buffer.from(key).toString(),
-        address,
-        message,
-      });
+    if (part !== undefined) {
+      const { checkGatewayShard } = await import("../../shards/gateway-check.ts");
+      await checkGatewayShard(part, stored, settings, session);
+      return;
     }
+    const report = await stored.objects.maintenance.check({ deep, signal });
+    const { objects, faults, faultCount } = report;
+    for (const fault of faults) await printFault(fault, session);
     await out.report({ objects, faults: faultCount, ok: faultCount === 0 });
     await out.flush();
-    if (faultCount > 0) {
-      throw new Failure("tree", `${faultCount} of ${count(objects, "object")} cannot be read`);
-    }
-    if (!out.json) await out.note(`checked ${count(objects, "object")}: no problems found`);
+    const failure = objectsFailure(faultCount, objects);
+    if (failure !== undefined) throw failure;
+    if (!out.json) await out.note(describeObjects(objects, faultCount));
   }),
 );
 
