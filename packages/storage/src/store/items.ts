@@ -17,7 +17,7 @@ export interface ManyOptions {
   readonly signal: AbortSignal | undefined;
 }
 
-/** Bytes of memory for an item: content of up to 1 MiB, and its root. */
+/** Bytes of memory for an item, at most: content of up to 1 MiB, and its root. */
 const ITEM_MEMORY = 2 * INLINE_MAX;
 
 /**
@@ -75,6 +75,7 @@ export async function* inCompletionOrder<T, R>(
     const results = flow.map(pull(), start, {
       most: concurrency,
       itemBytes: ITEM_MEMORY,
+      varies: true,
       signal,
       preserveOrder: false,
     });

@@ -29,8 +29,9 @@ export interface Flow {
 export interface FlowOptions {
   /** The most items in flight, 1 or more. */
   readonly most: number;
-  /** Bytes of memory for an item; see `WindowOptions`. */
+  /** Bytes of memory for an item, and whether they are the most; see `WindowOptions`. */
   readonly itemBytes: number;
+  readonly varies?: boolean | undefined;
   /** Ends a wait for other items. The items' own work has to be ended by the caller. */
   readonly signal: AbortSignal | undefined;
   /** By default true. */
@@ -89,11 +90,12 @@ export function createFlow(
   async function* map<T, R>(
     items: AsyncIterable<T>,
     work: (item: T, backend: Backend) => Promise<R>,
-    { most, itemBytes, signal, preserveOrder = true }: FlowOptions,
+    { preserveOrder = true, ...options }: FlowOptions,
   ): AsyncGenerator<R> {
+    const { most, signal } = options;
     const lane = idle.pop() ?? newLane();
     const { controller } = lane;
-    const window = createWindow({ controller, budget, most, itemBytes, signal });
+    const window = createWindow({ ...options, controller, budget });
     lane.wake = window.wake;
     const end = (): void => {
       if (lane.wake !== window.wake) return;

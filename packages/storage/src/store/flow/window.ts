@@ -24,8 +24,10 @@ export interface WindowOptions {
   readonly budget: MemoryBudget;
   /** The most items in flight, 1 or more. */
   readonly most: number;
-  /** Bytes of memory for an item, at most; see `memoryOf`. */
+  /** Bytes of memory for an item. */
   readonly itemBytes: number;
+  /** Whether these are the most that an item can take, and most take less; by default false. */
+  readonly varies?: boolean | undefined;
   readonly signal: AbortSignal | undefined;
 }
 
@@ -33,8 +35,8 @@ export interface WindowOptions {
 const CALL_MEMORY = 64 * 2 ** 10;
 
 /**
- * Bytes of memory for an item: its bytes, sealed and not, each with a copy. Nobody knows them before, so
- * that they are taken to be those of the largest until now.
+ * Bytes of memory for an item of unknown size: its bytes, sealed and not, each with a copy. They are
+ * taken to be those of the largest until now.
  */
 function memoryOf(most: number, largest: number): number {
   return Math.min(most, CALL_MEMORY + 4 * largest);
@@ -46,7 +48,7 @@ function memoryOf(most: number, largest: number): number {
  * for this one.
  */
 export function createWindow(options: WindowOptions): Window {
-  const { controller, budget, most, itemBytes, signal } = options;
+  const { controller, budget, most, itemBytes, varies = false, signal } = options;
   let held = 0;
   let heldBytes = 0;
   let isClosed = false;
@@ -54,7 +56,7 @@ export function createWindow(options: WindowOptions): Window {
 
   const tryEnter = (): boolean => {
     if (held >= Math.min(most, controller.limit())) return false;
-    const bytes = memoryOf(itemBytes, controller.largest());
+    const bytes = varies ? memoryOf(itemBytes, controller.largest()) : itemBytes;
     if (held < CALLS_MIN) budget.take(bytes);
     else if (!budget.tryTake(bytes)) return false;
     held += 1;

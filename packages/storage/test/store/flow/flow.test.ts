@@ -280,6 +280,25 @@ test("what one call has learned, the next one begins with", async () => {
   expect(seen.most).toBe(6);
 });
 
+test("chunks count with their own size after calls with smaller ones", async () => {
+  const clock = virtualClock();
+  const blobs = {
+    head: async (size: string) => ({ size: Number(size) }),
+    get: async (size: string) => Number(size),
+  } as unknown as Backend;
+  const { backend, seen } = simulatedStore(clock, { roundTrip: 100, rate: 1e6 }, blobs);
+  const flow = createFlow(backend, createContentBudget(96 * MiB), 4, clock.now);
+  const mostOf = async (count: number, size: number): Promise<number> => {
+    seen.most = 0;
+    const options = { most: 64, itemBytes: 3 * size, signal: undefined };
+    const work = (_: number, from: Backend) => from.get(String(size), new Uint8Array());
+    await clock.run(Array.fromAsync(flow.map(each(upTo(count)), work, options)));
+    return seen.most;
+  };
+  expect(await mostOf(500, MiB / 4)).toBe(64);
+  expect(await mostOf(100, 16 * MiB)).toBe(2);
+});
+
 test("nothing of a call is kept once it has ended", async () => {
   const flow = createFlow({} as Backend, createContentBudget(1000), 4, () => 0);
   const run = async (): Promise<WeakRef<object>> => {

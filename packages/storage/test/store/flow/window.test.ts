@@ -10,11 +10,19 @@ function windowOf({
   limit = 8,
   most = 64,
   itemBytes = 10,
+  varies = false,
 } = {}) {
   const allowed = { limit, largest: Infinity };
   const controller = { limit: () => allowed.limit, largest: () => allowed.largest };
   const abort = new AbortController();
-  const window = createWindow({ controller, budget, most, itemBytes, signal: abort.signal });
+  const window = createWindow({
+    controller,
+    budget,
+    most,
+    itemBytes,
+    varies,
+    signal: abort.signal,
+  });
   let entered = 0;
   /** Enters as often as there is room. */
   const fill = async (): Promise<number> => {
@@ -69,7 +77,8 @@ describe("the window of a pipeline", () => {
   test("takes less memory for items once they are known to be small", async () => {
     const MiB = 2 ** 20;
     const budget = createContentBudget(8 * MiB);
-    const { window, allowed, fill, entered } = windowOf({ budget, limit: 20, itemBytes: 2 * MiB });
+    const items = { itemBytes: 2 * MiB, varies: true };
+    const { window, allowed, fill, entered } = windowOf({ budget, limit: 20, ...items });
     expect(await fill()).toBe(4);
     allowed.largest = 112 * 1024;
     for (let left = 0; left < 4; left++) window.leave();
