@@ -45,6 +45,14 @@ interface Lane {
   wake: () => void;
 }
 
+/** How to end a call whose results nobody can take any more. It must not refer to them. */
+interface Ending {
+  end: () => void;
+}
+
+/** Calls that were neither consumed nor left: what waits for them in a budget would keep them for good. */
+const abandoned = new FinalizationRegistry<Ending>(({ end }) => end());
+
 /** For a lane without a window. Not made by the call that leaves the lane, whose content it would keep. */
 function asleep(): void {}
 
@@ -87,10 +95,11 @@ export function createFlow(
     return lane;
   };
 
-  async function* map<T, R>(
+  async function* run<T, R>(
     items: AsyncIterable<T>,
     work: (item: T, backend: Backend) => Promise<R>,
     { preserveOrder = true, ...options }: FlowOptions,
+    ending: Ending,
   ): AsyncGenerator<R> {
     const { most, signal } = options;
     const lane = idle.pop() ?? newLane();
@@ -106,6 +115,7 @@ export function createFlow(
     };
     // A consumer that has stopped may neither take the next result nor leave the loop.
     signal?.addEventListener("abort", end);
+    ending.end = end;
 
     async function* pull(): AsyncGenerator<T> {
       const iterator = items[Symbol.asyncIterator]();
@@ -147,7 +157,12 @@ export function createFlow(
     }
   }
   return {
-    map,
+    map(items, work, options) {
+      const ending: Ending = { end: () => {} };
+      const results = run(items, work, options, ending);
+      abandoned.register(results, ending);
+      return results;
+    },
     width: () => Math.max(first, ...Array.from(lanes, ({ controller }) => controller.limit())),
   };
 }

@@ -318,3 +318,21 @@ test("nothing of a call is kept once it has ended", async () => {
   // The stack may still hold some.
   expect(kept()).toBeLessThan(10);
 });
+
+test("memory of calls that nobody consumes or leaves comes back", async () => {
+  const budget = createContentBudget(100);
+  const flow = createFlow({} as Backend, budget, 4, () => 0);
+  const options = { most: 64, itemBytes: 10, signal: undefined };
+  const start = async (): Promise<void> => {
+    await flow.map(each(upTo(100)), async (item) => item, options).next();
+  };
+  await Promise.all(Array.from({ length: 40 }, start));
+  await Bun.sleep(1);
+  expect(budget.used()).toBeGreaterThanOrEqual(40 * 2 * 10);
+  for (let i = 0; i < 100 && budget.used() > 0; i++) {
+    await Bun.sleep(1);
+    Bun.gc(true);
+  }
+  // The stack may still hold some.
+  expect(budget.used()).toBeLessThan(10 * 4 * 10);
+});
