@@ -17,7 +17,9 @@
  *   additive increase and multiplicative decrease (Chiu and Jain, 1989), by the gradient of what is
  *   measured, as in Netflix's concurrency-limits. If the processor or the line is the limit, it stays
  *   where it began, because more would only take memory.
- * - A retry brings it back to where it began for a while, and to two if nothing succeeds.
+ * - A retry brings it back to where it began for a while, and to two if nothing succeeds. While more than
+ *   a tenth of the attempts fail, it is halved, down to four: the store refuses so many, and each one that
+ *   it refuses is tried again. Once nothing fails any more, it grows by one each few rounds.
  *
  * A round is as many completions as may be in flight, counted from the first completion of a call
  * that was started in the round. It counts only if calls were what the pipeline waited for.
@@ -45,6 +47,16 @@ export const CALLS_MAX = 64;
 
 /** Small enough for a store that fails, and enough to read while writing. */
 export const CALLS_MIN = 2;
+
+/** As long as some succeed, a store that refuses gets so many, if it began with as many. */
+const CALLS_REFUSED = 4;
+
+/** Completions without a retry after which one more is tried, for each that may be in flight. */
+const ROUNDS_AFTER_REFUSED = 8;
+
+/** A retry counts as much as so many completions. */
+const RETRY_PRESSURE = 10;
+const PRESSURE_MAX = 3 * RETRY_PRESSURE;
 
 /** A call for nothing is worth so many bytes, so that small and large ones are measured alike. */
 const CALL_BYTES = 64 * 1024;
@@ -109,6 +121,11 @@ export function createController(first: number, onChange: () => void = () => {})
   /** Rounds in a row without a queue. */
   let calm = 0;
   let failedInARow = 0;
+  let succeededInARow = 0;
+  /** Rises while more than a tenth of the attempts fail. */
+  let pressure = 0;
+  /** `first`, or how many the store does not refuse. */
+  let accepted = first;
   /** The first round is left out: connections are opened, and threads started. */
   let isWarm = false;
 
@@ -175,22 +192,34 @@ export function createController(first: number, onChange: () => void = () => {})
       return {
         retry() {
           failedInARow += 1;
+          succeededInARow = 0;
           doubling = false;
           wait = WAIT_AFTER_RETRY;
-          change(failedInARow >= first ? CALLS_MIN : Math.min(limit, first));
+          pressure += RETRY_PRESSURE;
+          if (pressure > PRESSURE_MAX) {
+            pressure = 0;
+            accepted = Math.max(Math.min(first, CALLS_REFUSED), Math.floor(accepted / 2));
+          }
+          change(failedInARow >= first ? CALLS_MIN : Math.min(limit, accepted));
         },
         end(now, bytes) {
           const wasRunning = running;
           running -= 1;
           if (bytes !== undefined) {
             failedInARow = 0;
+            succeededInARow += 1;
+            pressure = Math.max(0, pressure - 1);
+            if (accepted < first && succeededInARow >= ROUNDS_AFTER_REFUSED * accepted) {
+              succeededInARow = 0;
+              accepted += 1;
+            }
             isMeasured = true;
             if (bytes > 2 * most) shortest = Infinity;
             most = Math.max(most, bytes);
             if (2 * bytes >= most) shortest = Math.min(shortest, now - started);
           }
           // Also after a failure, because the next call may be for something else.
-          if (limit < first) return change(limit + 1);
+          if (limit < first) return change(Math.min(limit + 1, accepted));
           if (bytes === undefined) return;
           if (round.since === undefined) {
             if (own === round) round.since = now;

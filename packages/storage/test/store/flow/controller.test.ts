@@ -103,6 +103,27 @@ describe("the number of calls in flight", () => {
     expect(controller.limit()).toBe(4);
   });
 
+  test("falls to four while more than a tenth fails, and grows slowly once nothing does", () => {
+    const controller = createController(24);
+    const succeed = (count: number) => {
+      for (let i = 0; i < count; i++) controller.start(0).end(10, MiB);
+    };
+    const fail = (others: number) => {
+      const call = controller.start(0);
+      call.retry();
+      succeed(others);
+      call.end(10, MiB);
+    };
+    for (let i = 0; i < 100; i++) fail(18);
+    expect(controller.limit()).toBe(24);
+    for (let i = 0; i < 100; i++) fail(1);
+    expect(controller.limit()).toBe(4);
+    succeed(8 * 4);
+    expect(controller.limit()).toBe(5);
+    succeed(8 * 24 * 20);
+    expect(controller.limit()).toBe(24);
+  });
+
   test("falls back when the line that earned it gets slower", () => {
     const line = far();
     const controller = createController(4);

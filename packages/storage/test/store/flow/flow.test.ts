@@ -22,8 +22,10 @@ async function* each<T>(items: readonly T[]): AsyncGenerator<T> {
 interface Transfer {
   readonly count?: number;
   readonly size?: number;
-  /** In flight at first, or always. */
+  /** In flight at first. */
   readonly first?: number;
+  /** In flight always; by default as many as at first. */
+  readonly fixed?: number;
   readonly budget?: MemoryBudget;
   readonly seed?: number;
 }
@@ -34,7 +36,8 @@ async function transfer(
   link: Link,
   given: Transfer = {},
 ): Promise<{ ms: number; retries: number; most: number; mean: number }> {
-  const { count = 125, size = 4 * MiB, first = 4, budget = createMemoryBudget(256 * MiB) } = given;
+  const { count = 125, size = 4 * MiB, first = 4, fixed = first } = given;
+  const { budget = createMemoryBudget(256 * MiB) } = given;
   const clock = virtualClock(given.seed);
   const blobs = { head: async () => ({ size }), get: async () => size } as unknown as Backend;
   const { backend, seen } = simulatedStore(clock, link, blobs);
@@ -49,7 +52,7 @@ async function transfer(
   const results =
     how === "adaptive"
       ? createFlow(retrying, budget, first, clock.now).map(each(items), get, options)
-      : pMapIterable(items, (item) => get(item, retrying), { concurrency: first });
+      : pMapIterable(items, (item) => get(item, retrying), { concurrency: fixed });
   const all = clock.run(Array.fromAsync(results));
   expect(await all).toEqual(items);
   return { ms: clock.now(), retries, most: seen.most, mean: seen.sum / seen.calls };
@@ -115,6 +118,20 @@ describe("over a simulated line", () => {
 describe("a store that fails", () => {
   // A retry more or less is chance: how long a delay is decides what the next attempt meets.
   const CHANCE = 1.05;
+  const small = { size: 4096, first: 24, fixed: 16 };
+
+  /** So many requests a second. */
+  const allowing = (rate: number): Link => {
+    let [left, last] = [rate, 0];
+    const refuses = (now: number): boolean => {
+      left = Math.min(rate, left + ((now - last) * rate) / 1000);
+      last = now;
+      if (left < 1) return true;
+      left -= 1;
+      return false;
+    };
+    return { roundTrip: 50, rate: 250 * MB_PER_S, refuses };
+  };
 
   test.each<[string, (seed: number) => Link, Transfer]>([
     [
@@ -150,20 +167,34 @@ describe("a store that fails", () => {
       },
       {},
     ],
+    ["allows 20 requests a second", () => allowing(20), { count: 300 }],
     [
-      "allows 20 requests a second",
-      () => {
-        let [left, last] = [20, 0];
-        const refuses = (now: number): boolean => {
-          left = Math.min(20, left + (now - last) / 50);
-          last = now;
-          if (left < 1) return true;
-          left -= 1;
-          return false;
+      "allows 100 small objects a second, compared with 16 at once",
+      () => allowing(100),
+      { ...small, count: 1000 },
+    ],
+    [
+      "refuses more than 10 small objects at once, compared with 16 at once",
+      () => ({
+        roundTrip: 50,
+        rate: 250 * MB_PER_S,
+        jitter: 0.2,
+        refuses: (_, running) => running > 10,
+      }),
+      { ...small, count: 1000 },
+    ],
+    [
+      "refuses each twentieth small object, compared with 16 at once",
+      (seed) => {
+        let requests = seed;
+        return {
+          roundTrip: 50,
+          rate: 250 * MB_PER_S,
+          jitter: 0.2,
+          refuses: () => requests++ % 20 === 0,
         };
-        return { roundTrip: 50, rate: 250 * MB_PER_S, refuses };
       },
-      { count: 300 },
+      { ...small, count: 500 },
     ],
     [
       "stalls for five seconds now and then",
