@@ -132,7 +132,7 @@ export function createController(first: number, onChange: () => void = () => {})
   let round = newRound(undefined);
 
   function newRound(since: number | undefined) {
-    return { since, completed: 0, bytes: 0, full: 0, slow: false };
+    return { since, completed: 0, bytes: 0, full: 0, most: 0, slow: false };
   }
 
   const change = (to: number): void => {
@@ -150,6 +150,8 @@ export function createController(first: number, onChange: () => void = () => {})
 
   const finishRound = (now: number): void => {
     const { since, completed, bytes, full, slow } = round;
+    // Otherwise the caller, or memory, allows fewer, and more would not be measured.
+    const isReached = round.most >= limit;
     const took = Math.max(now - since!, 1);
     const rate = bytes / took;
     calm = completed / took < (NO_QUEUE * limit) / shortest ? 0 : calm + 1;
@@ -176,7 +178,7 @@ export function createController(first: number, onChange: () => void = () => {})
       if (limit === knee.calls) giveUpGrowing();
       doubling = false;
     } else if (wait > 0) wait -= 1;
-    else if (!slow && mayGrow) {
+    else if (!slow && mayGrow && isReached) {
       if (doubling) knee = { calls: limit, rate };
       change(doubling ? 2 * limit : limit + 1);
     }
@@ -204,6 +206,7 @@ export function createController(first: number, onChange: () => void = () => {})
         },
         end(now, bytes) {
           const wasRunning = running;
+          round.most = Math.max(round.most, running);
           running -= 1;
           if (bytes !== undefined) {
             failedInARow = 0;

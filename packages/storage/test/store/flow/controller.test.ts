@@ -69,6 +69,12 @@ describe("the number of calls in flight", () => {
     expect(Math.max(...complete(1))).toBeGreaterThan(4);
   });
 
+  test("grows to a store far away although calls that transferred less were shorter", () => {
+    const controller = createController(4);
+    for (let now = -10; now < 0; now++) controller.start(now).end(now + 1, MiB / 4);
+    expect(Math.max(...driver(controller, far()).complete(200))).toBe(64);
+  });
+
   test("stays where it is while a call takes longer than any round trip", () => {
     const { complete } = driver(createController(4), { roundTrip: 3000, rate: 1e6 });
     expect(new Set(complete(200))).toEqual(new Set([4]));
@@ -76,9 +82,22 @@ describe("the number of calls in flight", () => {
 
   test("stays where it is while the consumer or the producer is what it waits for", () => {
     const controller = createController(4);
+    // Small, because those need not show that they wait for nothing.
     for (let now = 0; now < 100; now++) {
-      controller.start(now).end(now + 1, MiB);
+      controller.start(now).end(now + 1, 1000);
       expect(controller.limit()).toBe(4);
+    }
+  });
+
+  test("stays what it has become while the consumer is what it waits for", () => {
+    const controller = createController(4);
+    const { calls, complete } = driver(controller, far());
+    complete(200);
+    expect(controller.limit()).toBe(64);
+    for (const { call, ends } of calls) call.end(ends, 4 * MiB);
+    for (let now = 1e6; now < 2e6; now += 1000) {
+      controller.start(now).end(now + 400, 4 * MiB);
+      expect(controller.limit()).toBe(64);
     }
   });
 

@@ -267,6 +267,56 @@ test("a call that is aborted gives its memory back, and is not taken for complet
   expect(budget.used()).toBe(0);
 });
 
+test.each(["fails", "is left"])(
+  "a call that %s ends at once, and gives its memory back",
+  async (how) => {
+    const budget = createContentBudget(100);
+    const flow = createFlow({} as Backend, budget, 4, () => 0);
+    let isClosed = false;
+    async function* items() {
+      try {
+        yield* upTo(100);
+      } finally {
+        isClosed = true;
+      }
+    }
+    const work = async (item: number): Promise<number> => {
+      // By then, the next one waits for a place.
+      await Bun.sleep(1);
+      if (how === "fails" && item === 2) throw new Error("failed");
+      return item;
+    };
+    const results = flow.map(items(), work, { most: 64, itemBytes: 10, signal: undefined });
+    const seen: number[] = [];
+    const consume = async (): Promise<void> => {
+      for await (const result of results) {
+        seen.push(result);
+        await Bun.sleep(2);
+        if (how === "is left" && result === 1) return;
+      }
+    };
+    const ending = consume();
+    if (how === "fails") expect(ending).rejects.toThrow("failed");
+    await ending.catch(() => {});
+    expect(seen).toEqual([0, 1]);
+    expect(budget.used()).toBe(0);
+    await Bun.sleep(1);
+    expect(isClosed).toBe(true);
+  },
+);
+
+test("a bound of one call is not taken for what the store allows", async () => {
+  const clock = virtualClock();
+  const blobs = { head: async () => ({ size: 100 }), get: async () => 100 } as unknown as Backend;
+  const { backend, seen } = simulatedStore(clock, { roundTrip: 50, rate: 1e6 }, blobs);
+  const flow = createFlow(backend, createMemoryBudget(Infinity), 24, clock.now);
+  const work = (_: number, from: Backend) => from.get("", new Uint8Array());
+  const options = { most: 12, itemBytes: 1000, signal: undefined };
+  await clock.run(Array.fromAsync(flow.map(each(upTo(500)), work, options)));
+  expect(seen.most).toBe(12);
+  expect(flow.width()).toBe(24);
+});
+
 test("roots take at most half of the memory, and chunks what is left", async () => {
   const budget = createContentBudget(120);
   const { readRoots, readLeaves } = createFlows({} as Backend, budget);
