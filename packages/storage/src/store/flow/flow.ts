@@ -143,14 +143,7 @@ export function createFlow(
     try {
       for await (const result of results) {
         window.leave();
-        let left = true;
-        try {
-          yield result;
-          left = false;
-        } finally {
-          // First, because the loop ends only after the wait for a place has ended.
-          if (left) window.close();
-        }
+        yield result;
       }
     } finally {
       end();
