@@ -101,11 +101,8 @@ function earnedBy({ calls, rate: fewer }: Measured, rate: number): number {
   return calls * (rate / fewer) ** 3;
 }
 
-/**
- * @param first the number in flight at first, which is kept while more bring nothing: 2 or more
- * @param onChange called when the limit has changed
- */
-export function createController(first: number, onChange: () => void = () => {}): Controller {
+/** @param first the number in flight at first, which is kept while more bring nothing: 2 or more */
+export function createController(first: number): Controller {
   let limit = first;
   let running = 0;
   let doubling = true;
@@ -140,7 +137,6 @@ export function createController(first: number, onChange: () => void = () => {})
     if (changed === limit) return;
     limit = changed;
     round = newRound(undefined);
-    onChange();
   };
   const giveUpGrowing = (): void => {
     doubling = false;

@@ -38,11 +38,10 @@ export interface FlowOptions {
   readonly preserveOrder?: boolean | undefined;
 }
 
-/** A controller, and the window that it controls now. */
+/** A controller, and the backend whose calls it controls. */
 interface Lane {
   readonly controller: Controller;
   readonly backend: Backend;
-  wake: () => void;
 }
 
 /** How to end a call whose results nobody can take any more. It must not refer to them. */
@@ -52,9 +51,6 @@ interface Ending {
 
 /** Calls that were neither consumed nor left: what waits for them in a budget would keep them for good. */
 const abandoned = new FinalizationRegistry<Ending>(({ end }) => end());
-
-/** For a lane without a window. Not made by the call that leaves the lane, whose content it would keep. */
-function asleep(): void {}
 
 /** The pipelines of a store, which learn how many chunks or roots transfer fastest. */
 export interface Flows {
@@ -89,8 +85,8 @@ export function createFlow(
   const idle: Lane[] = [];
 
   const newLane = (): Lane => {
-    const controller = createController(first, () => lane.wake());
-    const lane = { controller, backend: measured(backend, controller, now), wake: asleep };
+    const controller = createController(first);
+    const lane = { controller, backend: measured(backend, controller, now) };
     lanes.add(lane);
     return lane;
   };
@@ -105,12 +101,12 @@ export function createFlow(
     const lane = idle.pop() ?? newLane();
     const { controller } = lane;
     const window = createWindow({ ...options, controller, budget });
-    lane.wake = window.wake;
+    let hasEnded = false;
     const end = (): void => {
-      if (lane.wake !== window.wake) return;
+      if (hasEnded) return;
+      hasEnded = true;
       signal?.removeEventListener("abort", end);
       window.close();
-      lane.wake = asleep;
       idle.push(lane);
     };
     // A consumer that has stopped may neither take the next result nor leave the loop.

@@ -2,7 +2,10 @@ import { throwIfAborted, untilAborted } from "../../abort.ts";
 import { CALLS_MIN, type Controller } from "./controller.ts";
 import type { MemoryBudget } from "./budget.ts";
 
-/** Which items of one pipeline may be in flight: a place for each, from its start to its consumer. */
+/**
+ * Which items of one pipeline may be in flight: a place for each, from its start to its consumer. If the
+ * limit changes, the next place given back shows it.
+ */
 export interface Window {
   /**
    * Waits for a place. One call at a time.
@@ -13,8 +16,6 @@ export interface Window {
   enter(): Promise<boolean>;
   /** Gives a place back. */
   leave(): void;
-  /** The limit may have changed. */
-  wake(): void;
   /** Gives all places back, and ends a wait. */
   close(): void;
 }
@@ -72,7 +73,6 @@ export function createWindow(options: WindowOptions): Window {
   };
 
   return {
-    wake,
     async enter() {
       // Before anything else: a window that was closed by the abort is not at its end.
       throwIfAborted(signal);
