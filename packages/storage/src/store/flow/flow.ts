@@ -49,6 +49,9 @@ interface Ending {
   end: () => void;
 }
 
+/** Not made by a call, whose content it would keep until its results are collected. */
+function nothing(): void {}
+
 /** Calls that were neither consumed nor left: what waits for them in a budget would keep them for good. */
 const abandoned = new FinalizationRegistry<Ending>(({ end }) => end());
 
@@ -105,6 +108,7 @@ export function createFlow(
     const end = (): void => {
       if (hasEnded) return;
       hasEnded = true;
+      ending.end = nothing;
       signal?.removeEventListener("abort", end);
       window.close();
       idle.push(lane);
@@ -147,7 +151,7 @@ export function createFlow(
   }
   return {
     map(items, work, options) {
-      const ending: Ending = { end: () => {} };
+      const ending: Ending = { end: nothing };
       const results = run(items, work, options, ending);
       abandoned.register(results, ending);
       return results;
