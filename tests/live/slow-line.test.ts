@@ -32,7 +32,8 @@ function counting(backend: Backend, seen: Seen): Backend {
 requireServer("minio", "toxiproxy")("a slow line", () => {
   let bucket: Bucket;
   let proxy: FaultProxy;
-  const content = testContent(1.25 * MiB, 5);
+  // 26 chunks: with fewer, even a line that is not slow would get no more than four at once.
+  const content = testContent(6.5 * MiB, 5);
 
   beforeAll(async () => {
     bucket = await newBucket(minioServer());
