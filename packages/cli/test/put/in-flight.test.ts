@@ -33,7 +33,7 @@ function newSession() {
 }
 
 test.each([
-  ["small files: more than at first", 100, 17, 64],
+  ["small files: more than at first", 100, 25, 64],
   ["files of 64 KiB, of which each may take 4 MiB of memory", 64 * 1024, 16, 16],
 ])("put has this many in flight: %s", async (_, size, least, most) => {
   const folder = mkdtempSync(join(tmpdir(), "idk-in-flight-"));

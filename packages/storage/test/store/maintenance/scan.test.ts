@@ -155,7 +155,7 @@ describe("scan", () => {
 
 describe("a scan by default", () => {
   test.each([
-    ["short blobs: more than at first", 100, 17, 64],
+    ["short blobs: more than at first", 100, 25, 64],
     ["blobs of 64 KiB, of which each may take 2 MiB of memory", 64 * KIB, 16, 16],
   ])("has this many in flight: %s", async (_, size, least, most) => {
     const near = memory();
