@@ -2,6 +2,9 @@ import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { mkdtemp, readdir, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { tmpdir } from "node:os";
+import { requireServer } from "../servers/require-server.ts";
+import { minioServer, newBucket } from "../servers/s3-servers.ts";
+import { minioVariables } from "../documents.ts";
 
 setDefaultTimeout(90_000);
 
@@ -58,6 +61,23 @@ test("idk on a folder loads no provider SDK", async () => {
   const ok = commands(NO_SDK, "sdk");
   const address = await ok("put", "--recipient", recipient, path("file"));
   expect(await ok("get", address)).toBe("local");
+});
+
+requireServer("minio")("idk on MinIO", () => {
+  test("loads no provider SDK to store and fetch", async () => {
+    const bucket = await newBucket(minioServer());
+    const env = { ...minioVariables(), IDK_IDENTITY: path("key") };
+    const ok = async (...args: string[]) => {
+      const store = ["--store", `minio:///${bucket.name}?tls=0`];
+      const { stdout, stderr, exitCode } = await run(NO_SDK, [MAIN, ...args, ...store], env);
+      expect({ stderr, exitCode }).toMatchObject({ exitCode: 0 });
+      return stdout.trim();
+    };
+    const address = await ok("put", "--recipient", recipient, path("file"));
+    expect(await ok("get", address)).toBe("local");
+    expect(await ok("stat", address)).toContain("5 bytes");
+    await bucket.remove();
+  });
 });
 
 test("the preloaded plugin fails a command that loads slow modules of Node", async () => {

@@ -1,15 +1,10 @@
-import type { S3Client } from "@aws-sdk/client-s3";
 import { StorageError, usage } from "../../../errors.ts";
 import { type BucketConfig, requirePrintable, requirePrintableKeys } from "../bucket-config.ts";
+import { type BucketAccess, knownAccess } from "./access.ts";
 import { type ConnectProbe, connectProbe } from "./probes/connect-probe.ts";
 import { type ProtocolProbe, protocolProbe } from "./probes/protocol-probe.ts";
 import { serverAddress } from "./probes/server-address.ts";
-import { sdkHandler } from "./sdk-handler.ts";
-import { explainMissing } from "../peer-dependencies.ts";
-import { findRegion } from "./region.ts";
 import { createPresigner, createSigner, encodePath, queryString } from "./sign.ts";
-
-export type Sdk = typeof import("@aws-sdk/client-s3");
 
 /** What a signature covers, apart from the host and the date. */
 export interface UnsignedRequest {
@@ -32,13 +27,8 @@ export interface PresignedUrls {
   urlOf(key: string): string;
 }
 
-/**
- * The SDK finds credentials, region and endpoint. The requests go through `fetch`, which is about twice
- * as fast as the SDK; only provisioning uses the SDK's client.
- */
+/** How to send requests to a bucket. They go through `fetch`, which is about twice as fast as the SDK. */
 export interface Connection {
-  readonly sdk: Sdk;
-  readonly client: S3Client;
   /** Whether the endpoint comes from the SDK's variables or files rather than from the options. */
   readonly endpointFromEnvironment: boolean;
   /** The URL of the bucket at an endpoint that is not Amazon's default; undefined there. */
@@ -61,57 +51,34 @@ export interface Connection {
 }
 
 /**
- * Loads the SDK, which other backends therefore do not load.
+ * Loads the SDK only if it has to find something, which takes longer than a small request.
  *
  * @throws `usage` if it is not installed
  */
 export async function connect(config: BucketConfig): Promise<Connection> {
-  const explain = explainMissing("an object store", ["@aws-sdk/client-s3", "@smithy/core"]);
-  const [sdk, { getEndpointFromInstructions }, { buildQueryString }, sources] = await Promise.all([
-    import("@aws-sdk/client-s3").catch(explain),
-    import("@smithy/core/endpoints").catch(explain),
-    import("@smithy/core/protocols").catch(explain),
-    import("@smithy/core/config").catch(explain),
-  ]);
-  const client: S3Client = new sdk.S3Client({
-    ...(config.endpoint === undefined ? {} : { endpoint: config.endpoint }),
-    region: config.region ?? (async () => findRegion(client.config, sources)),
-    ...(config.credentials === undefined ? {} : { credentials: config.credentials as never }),
-    forcePathStyle: config.pathStyle,
-    // `withRetry` retries.
-    maxAttempts: 1,
-    // By default the SDK adds checksums that other providers reject.
-    requestChecksumCalculation: "WHEN_REQUIRED",
-    responseChecksumValidation: "WHEN_REQUIRED",
-    requestHandler: sdkHandler(buildQueryString),
-  });
-  const { config: resolved } = client;
-  const { url, properties } = await getEndpointFromInstructions(
-    { Bucket: config.bucket },
-    sdk.HeadBucketCommand,
-    resolved,
-  );
+  const access = knownAccess(config) ?? (await (await import("./sdk.ts")).openSdk(config)).access;
+  return connectTo(access, config);
+}
+
+/** @throws StorageError `usage` */
+export function connectTo(access: BucketAccess, config: BucketConfig): Connection {
+  const { url, region, isCustomEndpoint } = access;
   if (config.encryption?.type === "SSE-C" && url.protocol === "http:") {
     throw usage("SSE-C sends its key with every request, so it needs an https:// endpoint");
   }
-  const [scheme] = (properties?.["authSchemes"] ?? []) as { signingRegion?: string }[];
-  const region = scheme?.signingRegion ?? (await resolved.region());
   const sign = createSigner(region);
   const probe = connectProbe(url, config.timeouts.connect);
   const base = url.pathname.replace(/\/$/u, "");
 
   return {
-    sdk,
-    client,
-    ownBucketUrl: resolved.isCustomEndpoint === true ? `${url.origin}${base}/` : undefined,
+    ownBucketUrl: isCustomEndpoint ? `${url.origin}${base}/` : undefined,
     server: serverAddress(url).text,
     probe,
     protocol: protocolProbe(url, config),
     clock: serverClock(),
-    endpointFromEnvironment: config.endpoint === undefined && resolved.isCustomEndpoint === true,
+    endpointFromEnvironment: config.endpoint === undefined && isCustomEndpoint,
     async sign({ method, key, query = {}, headers }) {
-      // Cheap, because the SDK caches credentials until they expire.
-      const credentials = await resolved.credentials();
+      const credentials = await access.credentials();
       requirePrintableKeys(credentials);
       const path = `${base}/${encodePath(key)}`;
       const search = queryString(query);
@@ -130,7 +97,7 @@ export async function connect(config: BucketConfig): Promise<Connection> {
       return { url: `${url.origin}${path}${search && `?${search}`}`, headers: rest };
     },
     async presign(seconds) {
-      const credentials = await resolved.credentials();
+      const credentials = await access.credentials();
       requirePrintableKeys(credentials);
       // In whole seconds, as the URLs have it.
       const now = Math.floor(Date.now() / 1000) * 1000;
@@ -156,7 +123,7 @@ export async function connect(config: BucketConfig): Promise<Connection> {
     },
     close() {
       probe.close();
-      client.destroy();
+      access.close();
     },
   };
 }

@@ -8,7 +8,8 @@ import { throwIfAborted, untilAborted } from "../../../abort.ts";
 import { StorageError } from "../../../errors.ts";
 import { foreignCause } from "../../../text.ts";
 import { type BucketConfig, requirePrintableKeys } from "../bucket-config.ts";
-import { connect } from "../http/connection.ts";
+import { connectTo } from "../http/connection.ts";
+import { openSdk } from "../http/sdk.ts";
 import { startDeadline } from "../../http/deadline.ts";
 import type { ErrorResponse } from "../../http/errors.ts";
 import { bucketError, CREDENTIALS_PROVIDER, exceptionError, failureCode } from "../http/errors.ts";
@@ -40,10 +41,10 @@ export async function awsProvisioner(
 ): Promise<Provisioner> {
   const { bucket, timeouts } = config;
   const action = `prepare the bucket ${bucket}`;
-  const connection = await connect(config).catch((error: unknown) => {
+  const { sdk, client, access } = await openSdk(config).catch((error: unknown) => {
     throw exceptionError(error, action, undefined);
   });
-  const { sdk, client, probe, protocol, server, ownBucketUrl, close } = connection;
+  const { probe, protocol, server, ownBucketUrl, close } = connectTo(access, config);
 
   const send = async <T>(run: Run<T>): Promise<T> => {
     throwIfAborted(signal);

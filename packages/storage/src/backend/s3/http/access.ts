@@ -1,0 +1,32 @@
+import type { BucketConfig, Credentials } from "../bucket-config.ts";
+
+/** Where a bucket is, and who asks for it. */
+export interface BucketAccess {
+  /** Of the bucket itself. */
+  readonly url: URL;
+  /** For signatures. */
+  readonly region: string;
+  /** Whether the endpoint is another than Amazon's default. */
+  readonly isCustomEndpoint: boolean;
+  /** Cheap, because they are kept until they expire. */
+  credentials(): Promise<Credentials>;
+  close(): void;
+}
+
+/** Names of buckets in all rules for them. Others, such as the ARN of an access point, are left to the SDK. */
+const PLAIN_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]*$/u;
+
+/** @returns undefined if something has to be found: an endpoint, a region, credentials */
+export function knownAccess(config: BucketConfig): BucketAccess | undefined {
+  const { endpoint, region, credentials, pathStyle, bucket } = config;
+  if (endpoint === undefined || region === undefined || !pathStyle) return undefined;
+  if (credentials === undefined || typeof credentials === "function") return undefined;
+  if (!PLAIN_NAME.test(bucket)) return undefined;
+  return {
+    url: new URL(`/${bucket}`, endpoint),
+    region,
+    isCustomEndpoint: true,
+    credentials: async () => credentials,
+    close() {},
+  };
+}

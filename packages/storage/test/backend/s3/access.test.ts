@@ -1,0 +1,73 @@
+import { describe, expect, test } from "bun:test";
+import fc from "fast-check";
+import { b2Config } from "../../../src/backend/b2.ts";
+import { minioConfig } from "../../../src/backend/minio.ts";
+import type { BucketConfig } from "../../../src/backend/s3/bucket-config.ts";
+import { type BucketAccess, knownAccess } from "../../../src/backend/s3/http/access.ts";
+import { openSdk } from "../../../src/backend/s3/http/sdk.ts";
+import { s3Config } from "../../../src/backend/s3.ts";
+
+const keys = { accessKey: "KEY", secretKey: "secret", sessionToken: "token" };
+const credentials = { accessKeyId: "KEY", secretAccessKey: "secret" };
+
+async function shown(access: BucketAccess | undefined) {
+  if (access === undefined) return undefined;
+  const { url, region, isCustomEndpoint } = access;
+  const { accessKeyId, secretAccessKey, sessionToken } = await access.credentials();
+  access.close();
+  const path = url.pathname.replace(/\/$/u, "");
+  const found = { origin: url.origin, path, region, isCustomEndpoint };
+  return { ...found, accessKeyId, secretAccessKey, sessionToken };
+}
+
+const label = fc.stringMatching(/^[a-z0-9][a-z0-9-]{0,8}[a-z0-9]$/u);
+const host = fc.oneof(
+  fc.ipV4(),
+  fc.constant("[::1]"),
+  fc.array(label, { minLength: 1, maxLength: 4 }).map((labels) => labels.join(".")),
+);
+const bucket = fc.stringMatching(/^[A-Za-z0-9][A-Za-z0-9._-]{2,20}$/u);
+
+describe("access that needs nothing to be found", () => {
+  test("is what the SDK finds", async () => {
+    const port = fc.integer({ min: 1, max: 65_535 });
+    await fc.assert(
+      fc.asyncProperty(
+        bucket,
+        host,
+        port,
+        label,
+        fc.boolean(),
+        async (name, at, to, region, tls) => {
+          const config = minioConfig({ bucket: name, host: at, port: to, tls, region, ...keys });
+          const known = await shown(knownAccess(config));
+          expect(known).toBeDefined();
+          expect(known).toEqual(await shown((await openSdk(config)).access));
+        },
+      ),
+      { numRuns: 50 },
+    );
+  });
+
+  test("is that of every bucket on MinIO and B2, and on S3 where all is given", () => {
+    const b2 = b2Config({ bucket: "b", region: "eu-central-003", keyId: "K", applicationKey: "a" });
+    expect(knownAccess(b2)?.url.href).toBe("https://s3.eu-central-003.backblazeb2.com/b");
+    const own = { bucket: "b", endpoint: "https://s3.example", region: "eu-west-3", credentials };
+    expect(knownAccess(s3Config(own))?.url.href).toBe("https://s3.example/b");
+  });
+
+  const whole = minioConfig({ bucket: "b", host: "minio.example", ...keys });
+  const others: readonly (readonly [string, Partial<BucketConfig>])[] = [
+    ["an endpoint", { endpoint: undefined }],
+    ["a region", { region: undefined }],
+    ["credentials", { credentials: undefined }],
+    ["credentials that expire", { credentials: async () => credentials }],
+    ["a host name with the bucket", { pathStyle: false }],
+    ["an access point", { bucket: "arn:aws:s3:eu-west-3:123456789012:accesspoint/a" }],
+    ["a name that is not a segment of a path", { bucket: ".." }],
+  ];
+  test.each(others)("is left to the SDK for %s", (_, changed) => {
+    expect(knownAccess(whole)).toBeDefined();
+    expect(knownAccess({ ...whole, ...changed })).toBeUndefined();
+  });
+});
