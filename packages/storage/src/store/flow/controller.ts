@@ -185,6 +185,8 @@ export function createController(first: number): Controller {
     running: () => running,
     largest: () => (isMeasured ? most : Infinity),
     start(started) {
+      // The time since the last call was that of the caller.
+      if (running === 0) round = newRound(undefined);
       running += 1;
       const own = round;
       return {

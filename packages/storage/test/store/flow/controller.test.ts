@@ -34,7 +34,15 @@ function driver(controller: Controller, line: Line) {
     }
     return limits;
   };
-  return { calls, complete };
+  /** Completes all calls, and makes none for so many milliseconds. */
+  const pause = (ms: number, bytes = 4 * MiB): void => {
+    for (const { call, ends } of calls.splice(0)) {
+      now = ends;
+      call.end(now, bytes);
+    }
+    now += ms;
+  };
+  return { calls, complete, pause };
 }
 
 const far = (): Line => ({ roundTrip: 400, rate: 1e6 });
@@ -98,6 +106,15 @@ describe("the number of calls in flight", () => {
     for (let now = 1e6; now < 2e6; now += 1000) {
       controller.start(now).end(now + 400, 4 * MiB);
       expect(controller.limit()).toBe(64);
+    }
+  });
+
+  test("stays what it has become after a while without calls", () => {
+    const { complete, pause } = driver(createController(4), far());
+    expect(complete(200).at(-1)).toBe(64);
+    for (const ms of [100, 10_000, 100]) {
+      pause(ms);
+      expect(new Set(complete(200))).toEqual(new Set([64]));
     }
   });
 
