@@ -45,6 +45,6 @@ test("cold-start: each command, beside Bun, without the memory of this process",
     ["idk put: time to that of bun -e 0", 9],
     ["idk get: time to that of bun -e 0", 9],
     ["idk stat: time to that of bun -e 0", 9],
-    ["idk snapshots: time to that of bun -e 0", 12],
+    ["idk snapshots: time to that of bun -e 0", 16],
   ]);
 }, 120_000);
