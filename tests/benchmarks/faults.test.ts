@@ -24,6 +24,7 @@ const PUT_1MB = ["encryption-perf", "--size", "1MB"];
 const PUT_10MB = ["encryption-perf", "--size", "10MB"];
 const GET_1MB = ["decryption-perf", "--size", "1MB"];
 const GET_10MB = ["decryption-perf", "--size", "10MB"];
+const CIPHERS = ["ciphers", "--size", "100KB"];
 const HASH = ["hash-perf", "--size", "1MB,10MB,50MB"];
 const STREAMS = ["streaming-throughput", "--size", "100MB,500MB", "--concurrency", "4"];
 const SHORT_STREAM = ["streaming-throughput", "--size", "10MB", "--concurrency", "4"];
@@ -159,6 +160,12 @@ const FAULTS: readonly Fault[] = [
     patches: ["chunk-100-ms"],
     run: GET_10MB,
     red: [/: 10 MB: rate of get .* missed/],
+  },
+  {
+    title: "a NaCl in JavaScript that seals twice",
+    patches: ["portable-seals-twice"],
+    run: CIPHERS,
+    red: [/: 100 KB: seal by the portable NaCl to tweetnacl missed/],
   },
   {
     title: "the NaCl in JavaScript, chosen silently",
