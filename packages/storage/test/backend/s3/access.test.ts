@@ -64,6 +64,8 @@ describe("access that needs nothing to be found", () => {
     ["credentials that expire", { credentials: async () => credentials }],
     ["a host name with the bucket", { pathStyle: false }],
     ["an access point", { bucket: "arn:aws:s3:eu-west-3:123456789012:accesspoint/a" }],
+    ["a directory bucket", { bucket: "logs--euw3-az1--x-s3" }],
+    ["a bucket of an Outpost", { bucket: "alias--op-s3" }],
     ["a name that is not a segment of a path", { bucket: ".." }],
   ];
   test.each(others)("is left to the SDK for %s", (_, changed) => {

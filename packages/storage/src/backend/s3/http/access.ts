@@ -13,8 +13,11 @@ export interface BucketAccess {
   close(): void;
 }
 
-/** Names of buckets in all rules for them. Others, such as the ARN of an access point, are left to the SDK. */
-const PLAIN_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]*$/u;
+/**
+ * Names of ordinary buckets. Others are left to the SDK, whose endpoints follow from the name: ARNs of access
+ * points, and what ends as directory buckets and Outposts do, such as `--x-s3` and `--op-s3`.
+ */
+const PLAIN_NAME = /^(?!.*--[a-z]+-s3$)[A-Za-z0-9][A-Za-z0-9._-]*$/u;
 
 /** @returns undefined if something has to be found: an endpoint, a region, credentials */
 export function knownAccess(config: BucketConfig): BucketAccess | undefined {
