@@ -13,7 +13,7 @@ import { noise, type Workspace } from "./cli.ts";
 /** What gateways have in a store, opened as by one of them, with the catalog `catalog.sqlite`. */
 export interface GatewayObjects {
   readonly catalog: Catalog;
-  /** Of each object, in the order of the catalog. */
+  /** One for each object, in the order of the catalog. */
   readonly places: readonly ObjectPlace[];
   readonly roots: readonly string[];
   /** Another gateway, over this backend. */

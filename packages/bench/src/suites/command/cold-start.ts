@@ -25,7 +25,7 @@ import { commandOf } from "./programs.ts";
 const ENGINE = "bun -e 0";
 /**
  * The time of each command as a multiple of that of Bun with a script that does nothing. It differs between
- * processors: that of `idk snapshots` was below 12 on an AMD EPYC, and is 12 to 14 on an Intel Xeon.
+ * processors; that of `idk snapshots` is 12 to 14 on an Intel Xeon.
  */
 const BOUNDS: Readonly<Record<string, Bound>> = {
   "idk --help": { most: 2.5 },

@@ -133,6 +133,12 @@ describe("a store that fails", () => {
     return { roundTrip: 50, rate: 250 * MB_PER_S, refuses };
   };
 
+  const refusingEachTwentieth = (seed: number): Link => {
+    let requests = seed;
+    const refuses = (): boolean => requests++ % 20 === 0;
+    return { roundTrip: 50, rate: 250 * MB_PER_S, jitter: 0.2, refuses };
+  };
+
   test.each<[string, (seed: number) => Link, Transfer]>([
     [
       "refuses everything for a fifth of the time",
@@ -154,19 +160,7 @@ describe("a store that fails", () => {
       }),
       { count: 500 },
     ],
-    [
-      "refuses each twentieth request",
-      (seed) => {
-        let requests = seed;
-        return {
-          roundTrip: 50,
-          rate: 250 * MB_PER_S,
-          jitter: 0.2,
-          refuses: () => requests++ % 20 === 0,
-        };
-      },
-      {},
-    ],
+    ["refuses each twentieth request", refusingEachTwentieth, {}],
     ["allows 20 requests a second", () => allowing(20), { count: 300 }],
     [
       "allows 100 small objects a second, compared with 16 at once",
@@ -185,15 +179,7 @@ describe("a store that fails", () => {
     ],
     [
       "refuses each twentieth small object, compared with 16 at once",
-      (seed) => {
-        let requests = seed;
-        return {
-          roundTrip: 50,
-          rate: 250 * MB_PER_S,
-          jitter: 0.2,
-          refuses: () => requests++ % 20 === 0,
-        };
-      },
+      refusingEachTwentieth,
       { ...small, count: 500 },
     ],
     [
