@@ -20,7 +20,6 @@ async function shown(access: BucketAccess | undefined) {
   return { ...found, accessKeyId, secretAccessKey, sessionToken };
 }
 
-const word = fc.stringMatching(/^[a-z0-9][a-z0-9-]{0,8}[a-z0-9]$/u);
 /** A URL takes a host whose last label begins with a digit for an IPv4 address. */
 const label = fc.stringMatching(/^[a-z][a-z0-9]{1,9}$/u);
 const host = fc.oneof(
