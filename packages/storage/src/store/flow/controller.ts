@@ -105,6 +105,10 @@ function earnedBy({ calls, rate: fewer }: Measured, rate: number): number {
 export function createController(first: number): Controller {
   let limit = first;
   let running = 0;
+  /** When the last call ended, if none is running. */
+  let idleSince = 0;
+  /** Since the last time that none was running. */
+  let isRoundFinished = false;
   let doubling = true;
   let wait = 0;
   let nextWait = WAIT_FIRST;
@@ -155,6 +159,7 @@ export function createController(first: number): Controller {
     shortest *= FORGET;
     const isFull = 2 * full >= completed;
     round = newRound(now);
+    isRoundFinished = true;
     if (!isWarm) {
       isWarm = true;
       return;
@@ -180,13 +185,22 @@ export function createController(first: number): Controller {
     }
   };
 
+  /**
+   * The time since the last call was that of the caller. What has completed is kept if there were too few
+   * calls between two pauses for a round. Otherwise it is the last of many, with less and less in flight.
+   */
+  const resume = (now: number): void => {
+    if (round.since === undefined || isRoundFinished) round = newRound(undefined);
+    else round.since += now - idleSince;
+    isRoundFinished = false;
+  };
+
   return {
     limit: () => limit,
     running: () => running,
     largest: () => (isMeasured ? most : Infinity),
     start(started) {
-      // The time since the last call was that of the caller.
-      if (running === 0) round = newRound(undefined);
+      if (running === 0) resume(started);
       running += 1;
       const own = round;
       return {
@@ -206,6 +220,7 @@ export function createController(first: number): Controller {
           const wasRunning = running;
           round.most = Math.max(round.most, running);
           running -= 1;
+          if (running === 0) idleSince = now;
           if (bytes !== undefined) {
             failedInARow = 0;
             succeededInARow += 1;

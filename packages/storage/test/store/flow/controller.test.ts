@@ -118,6 +118,19 @@ describe("the number of calls in flight", () => {
     }
   });
 
+  test("falls back when the line gets slower, for calls that pause before as many are completed", () => {
+    const line = far();
+    const controller = createController(4);
+    const { complete, pause } = driver(controller, line);
+    complete(200);
+    line.rate = 40_000;
+    for (let burst = 0; burst < 40; burst++) {
+      pause(10_000);
+      complete(1);
+    }
+    expect(controller.limit()).toBeLessThan(8);
+  });
+
   test("falls to where it began with one retry, and does not grow soon after", () => {
     const controller = createController(4);
     const { calls, complete } = driver(controller, far());
