@@ -19,10 +19,16 @@ export interface BucketAccess {
  */
 const PLAIN_NAME = /^(?!.*--[a-z]+-s3$)[A-Za-z0-9][A-Za-z0-9._-]*$/u;
 
-/** @returns undefined if something has to be found: an endpoint, a region, credentials */
+/**
+ * Amazon's regions and endpoints are left to the SDK even if all is given: it knows regions such as
+ * `aws-global`, and settings that change an endpoint, such as `AWS_USE_FIPS_ENDPOINT`.
+ *
+ * @returns undefined if something has to be found: an endpoint, a region, credentials
+ */
 export function knownAccess(config: BucketConfig): BucketAccess | undefined {
-  const { endpoint, region, credentials, pathStyle, bucket } = config;
-  if (endpoint === undefined || region === undefined || !pathStyle) return undefined;
+  const { provider, endpoint, region, credentials, pathStyle, bucket } = config;
+  if (provider === "s3" || endpoint === undefined || region === undefined || !pathStyle)
+    return undefined;
   if (credentials === undefined || typeof credentials === "function") return undefined;
   if (!PLAIN_NAME.test(bucket)) return undefined;
   return {
