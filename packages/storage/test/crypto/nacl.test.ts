@@ -90,6 +90,13 @@ describe.each(both)("$name secretbox", (naCl) => {
   });
 });
 
+test("the portable secretbox does not take its own failure for a forged message", () => {
+  const tooSmall = new Uint8Array(4);
+  expect(() => portableNaCl.open(tooSmall, sealed(portableNaCl, sample(5)), nonce, key)).toThrow(
+    RangeError,
+  );
+});
+
 describe("loading", () => {
   test("uses the native library by default, or the requested one", async () => {
     expect(await loadNaCl()).toBe(nativeNaCl);

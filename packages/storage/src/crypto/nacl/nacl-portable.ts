@@ -18,7 +18,9 @@ export const portableNaCl: NaCl = {
     try {
       message.set(cipher.decrypt(box));
       return true;
-    } catch {
+    } catch (error) {
+      // Memory that is lacking says nothing about the message.
+      if (error instanceof RangeError) throw error;
       return false;
     }
   },
