@@ -76,6 +76,9 @@ const NO_QUEUE = 0.7;
 /** Of the first few calls, even the shortest may have waited. */
 const CALM_ROUNDS = 2;
 
+/** Milliseconds: some browsers round their clock, and a call may then seem to have taken no time. */
+const CLOCK = 0.1;
+
 /** Makes the shortest call longer each round, so that what no longer holds is forgotten in time. */
 const FORGET = 1.004;
 
@@ -133,7 +136,7 @@ export function createController(first: number): Controller {
   let round = newRound(undefined);
 
   function newRound(since: number | undefined) {
-    return { since, completed: 0, bytes: 0, full: 0, most: 0, slow: false };
+    return { since, completed: 0, bytes: 0, full: 0, most: 0, slow: false, hasPauses: false };
   }
 
   const change = (to: number): void => {
@@ -149,12 +152,12 @@ export function createController(first: number): Controller {
   };
 
   const finishRound = (now: number): void => {
-    const { since, completed, bytes, full, slow } = round;
+    const { since, completed, bytes, full, slow, hasPauses } = round;
     // Otherwise the caller, or memory, allows fewer, and more would not be measured.
     const isReached = round.most >= limit;
     const took = Math.max(now - since!, 1);
     const rate = bytes / took;
-    calm = completed / took < (NO_QUEUE * limit) / shortest ? 0 : calm + 1;
+    if (!hasPauses) calm = completed / took < (NO_QUEUE * limit) / shortest ? 0 : calm + 1;
     const mayGrow = calm >= CALM_ROUNDS || most <= CALL_BYTES;
     shortest *= FORGET;
     const isFull = 2 * full >= completed;
@@ -166,7 +169,9 @@ export function createController(first: number): Controller {
     }
     // Whoever consumes or produces the content was what it waited for.
     if (!isFull) return;
+    // With pauses, a low rate shows that the store has become slower, but a high one shows nothing.
     if (limit <= first || start === undefined || knee === undefined) {
+      if (hasPauses) return;
       start = { calls: first, rate: start === undefined ? rate : (start.rate + rate) / 2 };
       knee = start;
     }
@@ -178,7 +183,8 @@ export function createController(first: number): Controller {
       change(Math.max(knee.calls, Math.floor(earned)));
       if (limit === knee.calls) giveUpGrowing();
       doubling = false;
-    } else if (wait > 0) wait -= 1;
+    } else if (hasPauses) return;
+    else if (wait > 0) wait -= 1;
     else if (!slow && mayGrow && isReached) {
       if (doubling) knee = { calls: limit, rate };
       change(doubling ? 2 * limit : limit + 1);
@@ -190,8 +196,13 @@ export function createController(first: number): Controller {
    * calls between two pauses for a round. Otherwise it is the last of many, with less and less in flight.
    */
   const resume = (now: number): void => {
-    if (round.since === undefined || isRoundFinished) round = newRound(undefined);
-    else round.since += now - idleSince;
+    if (round.since === undefined || isRoundFinished || !Number.isFinite(shortest)) {
+      round = newRound(undefined);
+    } else {
+      // The first call's round trip is left out, because others would be completed during it.
+      round.since += now - idleSince + shortest;
+      round.hasPauses = true;
+    }
     isRoundFinished = false;
   };
 
@@ -232,11 +243,15 @@ export function createController(first: number): Controller {
             isMeasured = true;
             if (bytes > 2 * most) shortest = Infinity;
             most = Math.max(most, bytes);
-            if (2 * bytes >= most) shortest = Math.min(shortest, now - started);
+            if (2 * bytes >= most) shortest = Math.min(shortest, Math.max(now - started, CLOCK));
           }
           // Also after a failure, because the next call may be for something else.
           if (limit < first) return change(Math.min(limit + 1, accepted));
-          if (bytes === undefined) return;
+          if (bytes === undefined) {
+            // The time of calls that failed together is not that of the others.
+            if (running === 0) round = newRound(undefined);
+            return;
+          }
           if (round.since === undefined) {
             if (own === round) round.since = now;
             return;

@@ -42,7 +42,12 @@ function driver(controller: Controller, line: Line) {
     }
     now += ms;
   };
-  return { calls, complete, pause };
+  /** Aborts all calls after so many milliseconds. */
+  const fail = (ms: number): void => {
+    now += ms;
+    for (const { call } of calls.splice(0)) call.end(now, undefined);
+  };
+  return { calls, complete, pause, fail };
 }
 
 const far = (): Line => ({ roundTrip: 400, rate: 1e6 });
@@ -129,6 +134,30 @@ describe("the number of calls in flight", () => {
       complete(1);
     }
     expect(controller.limit()).toBeLessThan(8);
+  });
+
+  test("stays what it has become while each pause is after as many calls as are allowed", () => {
+    // Eight are worth it: a quarter of the time is the line's.
+    const { complete, pause } = driver(createController(4), { roundTrip: 100, rate: 400_000 });
+    const limit = complete(200).at(-1)!;
+    expect(limit).toBeGreaterThan(6);
+    for (let burst = 0; burst < 40; burst++) {
+      pause(1000);
+      expect(complete(1)).toEqual([limit]);
+    }
+  });
+
+  test("is not changed by the time of calls that failed together before a pause", () => {
+    const controller = createController(4);
+    const { complete, pause, fail } = driver(controller, far());
+    complete(200);
+    for (let burst = 0; burst < 4; burst++) {
+      pause(100);
+      complete(10);
+      fail(20_000);
+    }
+    complete(200);
+    expect(controller.limit()).toBe(64);
   });
 
   test("falls to where it began with one retry, and does not grow soon after", () => {
