@@ -8,6 +8,7 @@ import { allocate } from "../buffers.ts";
 import { addressOf } from "../../crypto/address.ts";
 import { openChild } from "../../crypto/seal.ts";
 import { throwIfAborted } from "../../abort.ts";
+import pLimit from "p-limit";
 
 /**
  * How many downloads of a blob must be wrong before it counts as damaged, because one may have been
@@ -35,8 +36,8 @@ export async function fetchBlob(
   });
 }
 
-/** Fails. Only who has seen the bytes knows for good that they are wrong, and a backend compares none. */
-function failReported(error: unknown): never {
+/** As the error of a backend's get. Only who has seen the bytes knows for good that they are wrong, and a backend compares none. */
+export function failReported(error: unknown): never {
   if (!(error instanceof StorageError) || error.code !== "address" || error.transient) throw error;
   throw new StorageError("address", error.message, { cause: error, transient: true });
 }
@@ -98,6 +99,9 @@ export interface ChildRequest {
   readonly signal: AbortSignal | undefined;
 }
 
+/** One at a time, because their memory is in no budget, and a tree may have many of them. */
+const tooLong = pLimit(1);
+
 /**
  * Fetches, verifies and opens a node or leaf.
  *
@@ -116,7 +120,7 @@ export async function fetchChild(
     // Too long: download it with room for any child, so that a damaged blob gives `address` and a
     // wrong length `tree`.
     if (!(error instanceof StorageError && error.code === "limit")) throw error;
-    blob = await fetchBlob(backend, address, new Uint8Array(CHILD_BLOB_MAX), signal);
+    blob = await tooLong(() => fetchBlob(backend, address, new Uint8Array(CHILD_BLOB_MAX), signal));
   }
   // After an abort, `into` belongs to the caller again.
   throwIfAborted(signal);

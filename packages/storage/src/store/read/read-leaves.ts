@@ -1,5 +1,11 @@
 import { type Child, type LeafRange, leavesIn } from "../tree/walk.ts";
-import { type ChildRequest, fetchChild, downloadVerified, wrongLength } from "./fetch.ts";
+import {
+  type ChildRequest,
+  downloadVerified,
+  failReported,
+  fetchChild,
+  wrongLength,
+} from "./fetch.ts";
 import { type ReadyWorkers, WORKERS_MIN_BYTES } from "../workers/pool.ts";
 import type { Backend } from "../../backend/backend.ts";
 import { CALLS_MAX } from "../flow/controller.ts";
@@ -91,7 +97,7 @@ async function fetchWithWorkers(
   const reference = { address, contentKey: new Uint8Array(contentKey) };
   let { buffer } = request;
   const attempt = async () => {
-    const stored = await backend.get(address, buffer, { signal });
+    const stored = await backend.get(address, buffer, { signal }).catch(failReported);
     const outcome = await workers.open({ buffer, length: stored, reference });
     buffer = outcome.buffer;
     return outcome.plaintext;

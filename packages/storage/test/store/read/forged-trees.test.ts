@@ -1,4 +1,4 @@
-import { CHILD_OVERHEAD, REFERENCE_LENGTH } from "../../../src/format/limits.ts";
+import { CHILD_BLOB_MAX, CHILD_OVERHEAD, REFERENCE_LENGTH } from "../../../src/format/limits.ts";
 import { alice, codeOf, drain, encodedRoot, nacl, random, sha256 } from "../../support.ts";
 import { type Backend, createStore, loadNaCl, publicKeyOf } from "../../../src/index.ts";
 import { describe, expect, test } from "bun:test";
@@ -11,6 +11,7 @@ import { createFlows } from "../../../src/store/flow/flow.ts";
 import { createMemoryBudget } from "../../../src/store/flow/budget.ts";
 import { memory } from "../../../src/backend/memory.ts";
 import { sealChild, sealRoot } from "../../../src/crypto/seal.ts";
+import { wrapBackend } from "../../../src/backend/wrap.ts";
 import { writeReference } from "../../../src/format/tree.ts";
 
 /*
@@ -150,6 +151,34 @@ test("rejects a correctly sealed leaf of the wrong length", async () => {
     },
   );
   await fc.assert(property, { numRuns: runs });
+});
+
+test("downloads leaves that are too long one at a time", async () => {
+  const contentKey = randomKey();
+  const blob = new Uint8Array(CHILD_OVERHEAD + MIB);
+  sealChild(naCl, "leaf", contentKey, new Uint8Array(MIB), blob);
+  const address = await stored(blob);
+  const body = opened.body.slice();
+  for (let leaf = 0; leaf < leaves; leaf++) {
+    writeReference(body, leaf, { address, contentKey });
+  }
+  let large = 0;
+  const slow = wrapBackend(backend, {
+    get: (get) => async (name, buffer, options) => {
+      const isLarge = buffer.length >= CHILD_BLOB_MAX;
+      if (isLarge) large += 1;
+      await Bun.sleep(5);
+      try {
+        expect(large).toBeLessThan(2);
+        return await get(name, buffer, options);
+      } finally {
+        if (isLarge) large -= 1;
+      }
+    },
+  });
+  await using own = createStore({ backend: slow, identities: [alice], nacl });
+  const { error } = await drain((await own.get(await forgedRoot({ body }))).stream());
+  expect(codeOf(error)).toBe("tree");
 });
 
 test("reads or rejects a root of any sizes at once, without allocating memory for its claims", async () => {
