@@ -36,8 +36,8 @@ import type { Session } from "../session.ts";
 import { openStore } from "../stores/open-store.ts";
 
 /**
- * Bytes on their way at once, so that memory does not grow with the number of contents. One large content
- * has its four chunks of 4 MiB, and the next begins when there are two left.
+ * Which contents are fetched at once: the next begins when those before it have less than this left to
+ * fetch, of which each counts at most `ON_THE_WAY_EACH`. The store's memory bounds what is in flight.
  */
 const ON_THE_WAY = 24 * 2 ** 20;
 const ON_THE_WAY_EACH = 16 * 2 ** 20;

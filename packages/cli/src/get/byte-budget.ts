@@ -1,4 +1,4 @@
-/** What bounds the bytes of content that are on their way at once. */
+/** What bounds the bytes of content that are still to be fetched by work that has begun. */
 export interface ByteBudget {
   /**
    * Starts work when what is left of the work before it leaves room, in the order of the calls. Work of any
@@ -11,8 +11,8 @@ export interface ByteBudget {
 }
 
 /**
- * @param total bytes that all work may have on its way
- * @param each bytes that one may have on its way, however many are left
+ * @param total bytes that all work may have left
+ * @param each bytes that one counts at most, however many are left
  */
 export function createByteBudget(total: number, each: number): ByteBudget {
   const waiting: { readonly bytes: number; readonly start: () => void }[] = [];

@@ -77,16 +77,16 @@ export interface StoreOptions extends WriteOptions {
    * Threads that seal and open the chunks of content of 32 MiB and more, 0 to 64. By default one per
    * core, at most 8, and none on a single core. With 0, or with the caller's own `nacl`, all work
    * stays in the calling thread. The threads start with the first such content, end with `close`,
-   * and do not keep the process alive. Each may hold two more chunks in memory. A get opens as many
-   * chunks at once as it fetches.
+   * and do not keep the process alive. For each put at a time, each thread may hold two more chunks in
+   * memory. A get opens as many chunks at once as it fetches.
    */
   readonly workers?: number | undefined;
   /**
    * What the process may take: a number of bytes for this store, or a budget that several share; see
    * `createMemoryBudget`. By default 256 MiB for all stores of the process that set none. It counts
    * 160 MiB for the runtime and its threads, three times the size of each chunk in flight, and up to
-   * 2 MiB for each item of many. Each call may have two in flight whatever the others use, so many calls at
-   * once take more. `Infinity` is no bound.
+   * 2 MiB for each item of many. Each call may have two in flight whatever the others use, and each put
+   * seals ahead (see `workers`), so many calls at once take more. `Infinity` is no bound.
    */
   readonly memory?: number | MemoryBudget | undefined;
 }
