@@ -11,7 +11,7 @@ import {
   rm,
   stat,
 } from "node:fs/promises";
-import { basename, dirname } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { Failure, reasonOf, systemCodeOf, usage } from "../errors/failures.ts";
 import { assertRoom, type DiskCalls, openDiskCalls } from "./disk.ts";
 import { partFiles } from "./part-file.ts";
@@ -91,8 +91,6 @@ export async function createOutputFile(
   { force, address, follow, real, sync = true }: OutputFileOptions,
 ): Promise<OutputFile> {
   const target = await findTarget(path, { force, follow });
-  const parts = partFiles(target.path, address);
-  const temporary = parts.own;
   const failed = (error: unknown) =>
     new Failure("output", `cannot write ${path}: ${reasonOf(error)}`, error);
 
@@ -100,9 +98,11 @@ export async function createOutputFile(
   /** Where to find a file of that folder. */
   const within = (file: string): string =>
     folder === undefined ? file : `/proc/self/fd/${folder.fd}/${basename(file)}`;
+  const parts = partFiles(within(target.path), address);
+  const temporary = parts.own;
   let handle: FileHandle;
   try {
-    handle = await open(within(temporary), "wx+", 0o600);
+    handle = await open(temporary, "wx+", 0o600);
   } catch (error) {
     await folder?.close();
     throw usage(`cannot create ${path}: ${reasonOf(error)}`, error);
@@ -127,7 +127,7 @@ export async function createOutputFile(
   };
   // Covers every orderly exit, such as after a second Ctrl-C.
   const removeAtExit = (): void => {
-    if (!worthKeeping()) rmSync(within(temporary), { force: true });
+    if (!worthKeeping()) rmSync(temporary, { force: true });
   };
   process.on("exit", removeAtExit);
 
@@ -165,7 +165,7 @@ export async function createOutputFile(
     async reserve(bytes, claimed = false) {
       try {
         const { blocks } = await handle.stat();
-        await assertRoom(bytes - blocks * BLOCK, within(temporary), path);
+        await assertRoom(bytes - blocks * BLOCK, temporary, path);
         if (bytes < LARGE) return;
         calls = await openDiskCalls();
         const code = claimed ? undefined : calls?.reserve(handle.fd, bytes);
@@ -201,8 +201,8 @@ export async function createOutputFile(
         // Some file systems cannot store this time. The content is complete nevertheless.
         if (time !== undefined) await handle.utimes(time, time).catch(() => {});
         await handle.close();
-        if (force) await rename(within(temporary), within(target.path));
-        else await nameExclusively(within(temporary), within(target.path));
+        if (force) await rename(temporary, within(target.path));
+        else await nameExclusively(temporary, within(target.path));
         await folder?.close();
       } catch (error) {
         if (systemCodeOf(error) === "EEXIST") throw alreadyExists(path);
@@ -210,7 +210,11 @@ export async function createOutputFile(
       }
       process.off("exit", removeAtExit);
     },
-    clearAway: async () => parts.removeLeft().catch(() => {}),
+    // The folder is closed by now.
+    clearAway: async () =>
+      partFiles(target.path, address)
+        .removeLeft()
+        .catch(() => {}),
     async discard() {
       process.off("exit", removeAtExit);
       // What is reserved beyond its end is free again.
@@ -218,11 +222,11 @@ export async function createOutputFile(
       await handle.close().catch(() => {});
       if (worthKeeping()) {
         // commit may have changed the mode already.
-        await chmod(within(temporary), 0o600).catch(() => {});
+        await chmod(temporary, 0o600).catch(() => {});
         await folder?.close();
-        return temporary;
+        return join(dirname(target.path), basename(temporary));
       }
-      await rm(within(temporary), { force: true }).catch(() => {});
+      await rm(temporary, { force: true }).catch(() => {});
       await folder?.close();
       return undefined;
     },

@@ -10,6 +10,7 @@ import {
   rmSync,
   statSync,
   symlinkSync,
+  writeFileSync,
 } from "node:fs";
 import { createOutputFile } from "../../src/get/output-file.ts";
 import { openOutputFolder } from "../../src/get/output-folder.ts";
@@ -132,6 +133,20 @@ describe("get -o", () => {
     const message = await createOutputFile(file, how).catch((error: Error) => error.message);
     expect(message).toEndWith("below was moved or replaced by a link; nothing is written there");
     expect(readdirSync(path("before-elsewhere"))).toEqual([]);
+  });
+
+  test("before an earlier run is continued: only that of the folder is found", async () => {
+    const { file, how } = await prepare("continued");
+    const output = await createOutputFile(file, how);
+    replace("continued");
+    // No process has this number.
+    const abandoned = `.x.${address.slice(0, 16)}.4194305.0123456789ab.idk-part`;
+    writeFileSync(path(`continued-elsewhere/${abandoned}`), "elsewhere", { mode: 0o600 });
+    expect(await output.keep()).toBe(0);
+    await output.write(content);
+    await output.commit();
+    expect(readdirSync(path("continued-elsewhere"))).toEqual([abandoned]);
+    expect(sameBytes(readFileSync(path("continued/moved/x")), content)).toBe(true);
   });
 
   test.each([false, true])(
