@@ -108,7 +108,9 @@ export async function listen(
           if (connection !== undefined) connection.isLingering = true;
         },
       });
-      connections.run(socket, async () => handle(exchange));
+      connections.run(socket, async () =>
+        lacksHost(request) ? refuseWithoutHost(exchange, onRefused) : handle(exchange),
+      );
     };
 
   const server: Server = createServer({
@@ -119,6 +121,8 @@ export async function listen(
     headersTimeout: 0,
     // A large body may take hours. Its progress is watched instead.
     requestTimeout: 0,
+    // Bun would answer at once, in the middle of the answer to an earlier request.
+    requireHostHeader: false,
   });
   const acceptor = tls === undefined ? server : acceptTls(tls, server, flow);
   // Beyond a maximum, headers would be left out without an error. The size limits them.
@@ -205,6 +209,24 @@ const XML = "application/xml";
 
 function refusalBody(code: S3ErrorCode, id: string): string {
   return errorDocument(new S3Error(code), { resource: "", requestId: id, hostId: id });
+}
+
+/** RFC 9112, section 3.2. */
+function lacksHost({ httpVersion, headers }: IncomingMessage): boolean {
+  return httpVersion === "1.1" && headers.host === undefined;
+}
+
+async function refuseWithoutHost(
+  exchange: Exchange,
+  onRefused: (refusal: Refusal) => void,
+): Promise<void> {
+  const { id, remote } = exchange;
+  const headers = { connection: "close", "content-type": XML };
+  onRefused({ id, remote, status: 400 });
+  // A client that is gone needs no answer.
+  await exchange
+    .send({ status: 400, headers, body: refusalBody("BadRequest", id) })
+    .catch(() => {});
 }
 
 /** Answers what is not HTTP, or not in time. Nobody has been authenticated, so no word about why. */

@@ -97,6 +97,23 @@ describe.each(SCHEMES)("over %s", (scheme) => {
     );
   });
 
+  test("a request without Host is refused, after the answer to the one before it", async () => {
+    const { send } = await startServer(
+      async (exchange) => {
+        async function* body(): AsyncGenerator<Uint8Array> {
+          yield Buffer.from("first,");
+          await Bun.sleep(100);
+          yield Buffer.from("second");
+        }
+        await exchange.send({ status: 200, headers: { "content-length": "12" }, body: body() });
+      },
+      { scheme },
+    );
+    const received = await send("GET / HTTP/1.1\r\nHost: h\r\n\r\n", 50, "GET / HTTP/1.1\r\n\r\n");
+    expect(received).toContain("\r\n\r\nfirst,secondHTTP/1.1 400 Bad Request\r\n");
+    expect(received).toContain("<Code>BadRequest</Code>");
+  });
+
   test("an answer with a header that cannot be gives back what its body has", async () => {
     const returned = Promise.withResolvers<void>();
     const { send } = await start(async (exchange) => {
