@@ -18,9 +18,12 @@ export interface DigestThreads {
 
 /**
  * Bytes for a thread at a time. While a thread computes one buffer, the next is filled, so that each
- * body has two.
+ * body has two. Handing one over takes some 50 µs, so that few bodies have large ones.
  */
 const BUFFER_BYTES = 128 * 1024;
+const LARGE_BUFFER_BYTES = 512 * 1024;
+/** Bodies of a thread that have large buffers. */
+const LARGE_MAX = 4;
 /** A body begins with so much, and has more once it has sent more: many may have begun and stopped. */
 const FIRST_BYTES = 4 * 1024;
 
@@ -93,6 +96,7 @@ async function end(pool: Piscina): Promise<void> {
 
 /** The digests of one body in a thread. */
 function digestIn(thread: Thread, id: number, names: readonly DigestName[]): Digester {
+  const bufferBytes = thread.bodies < LARGE_MAX ? LARGE_BUFFER_BYTES : BUFFER_BYTES;
   let filling = new Uint8Array(FIRST_BYTES);
   let filled = 0;
   let spare: Uint8Array<ArrayBuffer> | undefined;
@@ -116,11 +120,30 @@ function digestIn(thread: Thread, id: number, names: readonly DigestName[]): Dig
     const length = filled;
     const returned = await running;
     if (returned instanceof Uint8Array) spare = returned as Uint8Array<ArrayBuffer>;
-    filling = spare ?? new Uint8Array(BUFFER_BYTES);
+    filling = spare ?? new Uint8Array(bufferBytes);
     spare = undefined;
     filled = 0;
     running = run({ type: "update", id, buffer, length }, [buffer.buffer]);
     running.catch(() => {});
+  };
+  /** Adds bytes for which the buffer has room, or will have. */
+  const fill = (piece: Uint8Array): void => {
+    if (filled + piece.length > filling.length) {
+      const length = Math.max(filled + piece.length, 2 * filling.length);
+      const grown = new Uint8Array(Math.min(bufferBytes, length));
+      grown.set(filling.subarray(0, filled));
+      filling = grown;
+    }
+    filling.set(piece, filled);
+    filled += piece.length;
+  };
+  const fillAndFlush = async (bytes: Uint8Array): Promise<void> => {
+    for (let at = 0; at < bytes.length;) {
+      const piece = bytes.subarray(at, at + bufferBytes - filled);
+      fill(piece);
+      at += piece.length;
+      if (filled === bufferBytes) await flush();
+    }
   };
   const close = (): void => {
     if (isOpen) thread.bodies -= 1;
@@ -128,24 +151,11 @@ function digestIn(thread: Thread, id: number, names: readonly DigestName[]): Dig
   };
 
   return {
-    async update(bytes) {
-      for (let at = 0; at < bytes.length;) {
-        const piece = bytes.subarray(at, at + BUFFER_BYTES - filled);
-        if (filled + piece.length > filling.length) {
-          const length = Math.max(filled + piece.length, 2 * filling.length);
-          const grown = new Uint8Array(Math.min(BUFFER_BYTES, length));
-          grown.set(filling.subarray(0, filled));
-          filling = grown;
-        }
-        filling.set(piece, filled);
-        filled += piece.length;
-        at += piece.length;
-        if (filled === BUFFER_BYTES) await flush();
-      }
-    },
+    // Most pieces only fill the buffer, and need no promise.
+    update: (bytes) => (filled + bytes.length < bufferBytes ? fill(bytes) : fillAndFlush(bytes)),
     async digest() {
       try {
-        await flush();
+        if (filled > 0) await flush();
         await running;
         return (await run({ type: "digest", id })) as ReadonlyMap<DigestName, Uint8Array>;
       } finally {

@@ -174,6 +174,20 @@ describe("digests in threads", () => {
     expect(hex(digests.get("md5"))).toBe(md5(Buffer.concat(all)));
   });
 
+  test("are complete whether or not the last buffer is full", async () => {
+    const full = 512 * 1024;
+    for (const length of [0, 1, full - 1, full, full + 1, 3 * full]) {
+      const body = LARGE.subarray(0, length);
+      for (const pieceLength of [100_000, full, 2 * full]) {
+        const digester = threads.begin(["md5"]);
+        for (let at = 0; at < length; at += pieceLength) {
+          await digester.update(body.subarray(at, at + pieceLength));
+        }
+        expect(hex((await digester.digest()).get("md5"))).toBe(md5(body));
+      }
+    }
+  });
+
   test("are computed by the caller if there are no threads", async () => {
     for (const other of [createDigestThreads(0), createDigestThreads(1)]) {
       const { digests } = await read(plan(headersOf(LARGE)), LARGE, [65_536], { threads: other });
