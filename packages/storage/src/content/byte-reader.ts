@@ -116,7 +116,7 @@ function streaming(
       while (ahead.length() < length) {
         const piece = await pull();
         if (piece === undefined) break;
-        ahead.add(piece);
+        ahead.add(piece, length);
       }
       return ahead.length();
     },
@@ -133,7 +133,7 @@ function streaming(
         const used = Math.min(piece.length, into.length - filled);
         into.set(piece.subarray(0, used), filled);
         filled += used;
-        if (used < piece.length) ahead.add(piece.subarray(used));
+        if (used < piece.length) ahead.add(piece.subarray(used), 0);
       }
       position += filled;
       return filled;
@@ -151,8 +151,12 @@ function streaming(
 /** Bytes read but not yet taken, in memory of their own, because a stream may reuse its buffer. */
 interface ByteQueue {
   length(): number;
-  /** Copies a piece to the end. */
-  add(piece: Uint8Array): void;
+  /**
+   * Copies a piece to the end.
+   *
+   * @param wanted bytes that it may have before some are taken
+   */
+  add(piece: Uint8Array, wanted: number): void;
   /** A view of up to `length` bytes at the start. */
   peek(length: number): Uint8Array;
   /** The next `length` bytes, at most those available, as a view that is never overwritten. */
@@ -160,6 +164,9 @@ interface ByteQueue {
   /** Moves as many bytes as fit into `into`, and returns the number. */
   moveTo(into: Uint8Array): number;
 }
+
+/** Bytes up to which a stream is likely to end soon. */
+const SHORT = 64 * 1024;
 
 function createByteQueue(): ByteQueue {
   let buffer = new Uint8Array(0);
@@ -176,10 +183,13 @@ function createByteQueue(): ByteQueue {
   };
   return {
     length: () => end - start,
-    add(piece) {
+    add(piece, wanted) {
       if (end + piece.length > buffer.length) {
-        // Doubling, so that a stream of single bytes costs no more than one of large pieces.
-        const grown = new Uint8Array(Math.max(2 * (end - start), end - start + piece.length));
+        const held = end - start;
+        // Doubling, so that a stream of single bytes costs no more than one of large pieces. A stream that is
+        // not short gets all that is wanted at once, because the copies and the fresh memory cost more.
+        const least = held < SHORT ? 0 : wanted;
+        const grown = new Uint8Array(Math.max(2 * held, Math.max(held, least) + piece.length));
         grown.set(buffer.subarray(start, end));
         buffer = grown;
         end -= start;

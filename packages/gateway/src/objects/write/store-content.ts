@@ -155,7 +155,7 @@ async function storeRoot(
   const concurrency = chunksAtOnce(memory, share.bytes);
   const address = await contents.put(pieces(), { journal, concurrency, signal });
   stored.push(address);
-  // What the store looked at ahead, in memory that it doubled until it was enough.
-  memory.passed.add(2 * INLINE_MAX);
+  // What the store looked at ahead.
+  memory.passed.add(INLINE_MAX);
   return { address, size };
 }
