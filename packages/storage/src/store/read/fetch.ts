@@ -36,7 +36,10 @@ export async function fetchBlob(
   });
 }
 
-/** As the error of a backend's get. Only who has seen the bytes knows for good that they are wrong, and a backend compares none. */
+/**
+ * Throws the error of a backend's get, which is transient if the backend reports damage: only who has seen
+ * the bytes knows for good that they are wrong, and a backend compares none.
+ */
 export function failReported(error: unknown): never {
   if (!(error instanceof StorageError) || error.code !== "address" || error.transient) throw error;
   throw new StorageError("address", error.message, { cause: error, transient: true });
