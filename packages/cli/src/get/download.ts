@@ -111,8 +111,8 @@ export async function download(
       return start;
     };
     const start = await (budget && content.size > INLINE_MAX ? budget.run(length, read) : read());
-    await file.commit(options.keepTime ? timeOf(content.metadata) : undefined);
-    if (resumed || resume === false) await file.clearAway();
+    const time = options.keepTime ? timeOf(content.metadata) : undefined;
+    await file.commit(time, resumed || resume === false);
     return { size: content.size, written, ...(start > 0 && { continued: start }) };
   } catch (error) {
     const kept = await file.discard();

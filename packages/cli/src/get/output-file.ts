@@ -43,10 +43,9 @@ export interface OutputFile {
    * Gives the file its name, after its content is on the disk.
    *
    * @param time the modification time, by default now
+   * @param alone remove partial files of earlier runs
    */
-  commit(time?: Date): Promise<void>;
-  /** Removes partial files of earlier runs. */
-  clearAway(): Promise<void>;
+  commit(time?: Date, alone?: boolean): Promise<void>;
   /**
    * Removes the partial file unless it is kept.
    *
@@ -190,7 +189,7 @@ export async function createOutputFile(
       end = offset;
       begun = offset;
     },
-    async commit(time) {
+    async commit(time, alone = false) {
       try {
         // The earlier run's file may be longer than its valid part.
         if (takenOver) await handle.truncate(end);
@@ -203,6 +202,8 @@ export async function createOutputFile(
         await handle.close();
         if (force) await rename(temporary, within(target.path));
         else await nameExclusively(temporary, within(target.path));
+        // The content is complete, whatever is left.
+        if (alone) await parts.removeLeft().catch(() => {});
         await folder?.close();
       } catch (error) {
         if (systemCodeOf(error) === "EEXIST") throw alreadyExists(path);
@@ -210,11 +211,6 @@ export async function createOutputFile(
       }
       process.off("exit", removeAtExit);
     },
-    // The folder is closed by now.
-    clearAway: async () =>
-      partFiles(target.path, address)
-        .removeLeft()
-        .catch(() => {}),
     async discard() {
       process.off("exit", removeAtExit);
       // What is reserved beyond its end is free again.

@@ -144,7 +144,7 @@ describe("get -o", () => {
     writeFileSync(path(`continued-elsewhere/${abandoned}`), "elsewhere", { mode: 0o600 });
     expect(await output.keep()).toBe(0);
     await output.write(content);
-    await output.commit();
+    await output.commit(undefined, true);
     expect(readdirSync(path("continued-elsewhere"))).toEqual([abandoned]);
     expect(sameBytes(readFileSync(path("continued/moved/x")), content)).toBe(true);
   });
