@@ -136,7 +136,16 @@ export function createController(first: number): Controller {
   let round = newRound(undefined);
 
   function newRound(since: number | undefined) {
-    return { since, completed: 0, bytes: 0, full: 0, most: 0, slow: false, hasPauses: false };
+    return {
+      since,
+      last: since ?? 0,
+      completed: 0,
+      bytes: 0,
+      full: 0,
+      most: 0,
+      slow: false,
+      hasPauses: false,
+    };
   }
 
   const change = (to: number): void => {
@@ -201,6 +210,7 @@ export function createController(first: number): Controller {
     } else {
       // The first call's round trip is left out, because others would be completed during it.
       round.since += now - idleSince + shortest;
+      round.last = now;
       round.hasPauses = true;
     }
     isRoundFinished = false;
@@ -249,13 +259,14 @@ export function createController(first: number): Controller {
           if (limit < first) return change(Math.min(limit + 1, accepted));
           if (bytes === undefined) {
             // The time of calls that failed together is not that of the others.
-            if (running === 0) round = newRound(undefined);
+            if (running === 0 && round.since !== undefined) round.since += now - round.last;
             return;
           }
           if (round.since === undefined) {
-            if (own === round) round.since = now;
+            if (own === round) round.since = round.last = now;
             return;
           }
+          round.last = now;
           round.completed += 1;
           round.bytes += bytes + CALL_BYTES;
           if (2 * wasRunning >= limit) round.full += 1;

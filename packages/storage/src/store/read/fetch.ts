@@ -7,7 +7,7 @@ import type { StoreContext } from "../context.ts";
 import { allocate } from "../buffers.ts";
 import { addressOf } from "../../crypto/address.ts";
 import { openChild } from "../../crypto/seal.ts";
-import { throwIfAborted } from "../../abort.ts";
+import { throwIfAborted, untilAborted } from "../../abort.ts";
 import pLimit from "p-limit";
 
 /**
@@ -123,7 +123,12 @@ export async function fetchChild(
     // Too long: download it with room for any child, so that a damaged blob gives `address` and a
     // wrong length `tree`.
     if (!(error instanceof StorageError && error.code === "limit")) throw error;
-    blob = await tooLong(() => fetchBlob(backend, address, new Uint8Array(CHILD_BLOB_MAX), signal));
+    const again = tooLong(async () => {
+      throwIfAborted(signal);
+      return fetchBlob(backend, address, new Uint8Array(CHILD_BLOB_MAX), signal);
+    });
+    // Nobody who gives up waits for those before.
+    blob = await untilAborted(again, signal);
   }
   // After an abort, `into` belongs to the caller again.
   throwIfAborted(signal);

@@ -136,6 +136,21 @@ describe("the number of calls in flight", () => {
     expect(controller.limit()).toBeLessThan(8);
   });
 
+  test("falls back when the line gets slower, although the last call before each pause fails", () => {
+    const line = far();
+    const controller = createController(4);
+    const { calls, complete, pause } = driver(controller, line);
+    complete(200);
+    line.rate = 40_000;
+    for (let burst = 0; burst < 40; burst++) {
+      complete(1);
+      const { call, ends } = calls.pop()!;
+      pause(10_000);
+      call.end(ends, undefined);
+    }
+    expect(controller.limit()).toBeLessThan(8);
+  });
+
   test("stays what it has become while each pause is after as many calls as are allowed", () => {
     // Eight are worth it: a quarter of the time is the line's.
     const { complete, pause } = driver(createController(4), { roundTrip: 100, rate: 400_000 });

@@ -181,6 +181,35 @@ test("downloads leaves that are too long one at a time", async () => {
   expect(codeOf(error)).toBe("tree");
 });
 
+test("gives up at once while other leaves that are too long are downloaded", async () => {
+  const contentKey = randomKey();
+  const blob = new Uint8Array(CHILD_OVERHEAD + MIB);
+  sealChild(naCl, "leaf", contentKey, new Uint8Array(MIB), blob);
+  const root = await forgedRoot({ body: withLeaf(0, await stored(blob), contentKey) });
+  const [begun, answer] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const stalled = wrapBackend(backend, {
+    get: (get) => async (name, buffer, options) => {
+      if (buffer.length >= CHILD_BLOB_MAX) {
+        begun.resolve();
+        await answer.promise;
+      }
+      return get(name, buffer, options);
+    },
+  });
+  await using own = createStore({ backend: stalled, identities: [alice], nacl });
+  const read = async (signal?: AbortSignal) =>
+    drain((await own.get(root, { signal })).stream()).then(({ error }) => codeOf(error));
+  const first = read();
+  await begun.promise;
+  const abort = new AbortController();
+  const second = read(abort.signal);
+  await Bun.sleep(20);
+  abort.abort();
+  expect(await second).toBe("aborted");
+  answer.resolve();
+  expect(await first).toBe("tree");
+});
+
 test("reads or rejects a root of any sizes at once, without allocating memory for its claims", async () => {
   const size = fc.oneof(
     fc.nat({ max: 2 ** 22 }),
