@@ -14,7 +14,7 @@ import { StorageError } from "../../errors.ts";
 import { createBufferPool } from "../buffers.ts";
 import { decodeRoot } from "../../format/root.ts";
 import pLimit from "p-limit";
-import { fetchBlob } from "../read/fetch.ts";
+import { fetchBlob, isTooLong } from "../read/fetch.ts";
 import { openRoot } from "../../crypto/seal.ts";
 import { throwIfAborted } from "../../abort.ts";
 
@@ -83,7 +83,7 @@ export async function* scan(
   ): Promise<Identified> => {
     throwIfAborted(signal);
     if (size > ROOT_BLOB_MAX) return { kind: "child" };
-    const buffer = buffers.acquire(ROOT_BLOB_MAX);
+    let buffer = buffers.acquire(size < HEADER_FIRST_MIN ? HEADER_FIRST_MIN : ROOT_BLOB_MAX);
     let identified: Identified | undefined;
     if (size >= HEADER_FIRST_MIN && backend.getRange !== undefined) {
       const start = buffer.subarray(0, HEADER_READ);
@@ -91,7 +91,12 @@ export async function* scan(
       identified = identifyByHeader(naCl, start.subarray(0, length), keyPairs);
     }
     if (identified === undefined) {
-      const blob = await fetchBlob(backend, address, buffer, signal);
+      const blob = await fetchBlob(backend, address, buffer, signal).catch((error: unknown) => {
+        // Longer than listed.
+        if (!isTooLong(error) || buffer.length >= ROOT_BLOB_MAX) throw error;
+        buffer = buffers.acquire(ROOT_BLOB_MAX);
+        return fetchBlob(backend, address, buffer, signal);
+      });
       const { kind, header } = inspectBlob(address, blob);
       if (kind === "child") identified = { kind };
       else identified = openWith(naCl, address, blob, keyPairs) ?? closed(header.slots);

@@ -89,6 +89,11 @@ export async function downloadVerified<T>(
   );
 }
 
+/** Whether a blob did not fit into its buffer. */
+export function isTooLong(error: unknown): boolean {
+  return error instanceof StorageError && error.code === "limit";
+}
+
 /** A node or leaf to fetch, and the memory for it. */
 export interface ChildRequest {
   readonly kind: ChildKind;
@@ -122,7 +127,7 @@ export async function fetchChild(
   } catch (error) {
     // Too long: download it with room for any child, so that a damaged blob gives `address` and a
     // wrong length `tree`.
-    if (!(error instanceof StorageError && error.code === "limit")) throw error;
+    if (!isTooLong(error)) throw error;
     const again = tooLong(async () => {
       throwIfAborted(signal);
       return fetchBlob(backend, address, new Uint8Array(CHILD_BLOB_MAX), signal);

@@ -96,6 +96,18 @@ describe("scan", () => {
     expect(kinds(await surveyed(backend))).toEqual({ opened: 1, closed: 1, child: 8 });
   });
 
+  test("opens a root that is longer than it is listed", async () => {
+    const backend = memory();
+    const address = await aliceStore({ backend }).put(random(MIB));
+    const found = await surveyed({
+      ...backend,
+      async *list(...given) {
+        for await (const blob of backend.list(...given)) yield { ...blob, size: 100 };
+      },
+    });
+    expect(found.get(address)).toMatchObject({ kind: "opened", stat: { size: MIB } });
+  });
+
   test("opens a large root whose header is longer than the first read", async () => {
     const backend = memory();
     const many = await Promise.all(Array.from({ length: 100 }, () => generateIdentity()));
