@@ -90,9 +90,9 @@ export const get: Command = command(
       const into = { acceptExisting: true, follow: false, keepTime: true, sync };
       const getFile: GetFile = {
         open,
-        write: (content, { path, real, refused }, meter) => {
+        write: (content, { path, hold, refused }, meter) => {
           const { address } = content;
-          const how = { ...into, address, force, resume, budget, meter, real, refused };
+          const how = { ...into, address, force, resume, budget, meter, hold, refused };
           return download(async () => content, path, how, session);
         },
       };

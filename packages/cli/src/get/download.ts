@@ -7,6 +7,7 @@ import type { Session } from "../session.ts";
 import type { ByteBudget } from "./byte-budget.ts";
 import { createOutputFile, type OutputFile } from "./output-file.ts";
 import { openExistingFile } from "./existing-file.ts";
+import type { HeldFolder } from "./held-folders.ts";
 
 export interface DownloadOptions {
   readonly address: string;
@@ -21,8 +22,8 @@ export interface DownloadOptions {
   readonly acceptExisting?: boolean;
   /** If given, nothing is written: it is thrown unless the file exists with this content. */
   readonly refused?: Failure | undefined;
-  /** The real path of the folder of the file, if it must not have been replaced since. */
-  readonly real?: string | undefined;
+  /** Holds the folder of the file, if it must not have been replaced since. */
+  readonly hold?: (() => HeldFolder) | undefined;
   /** Limits the concurrent reads of content that is not inline in its root. */
   readonly budget?: ByteBudget;
   /** Follow a symbolic link; otherwise it counts as an existing file. */
@@ -84,7 +85,8 @@ export async function download(
   }
   if (refused !== undefined) throw refused;
   // Before fetching anything, to fail early if the file cannot be written.
-  const file = await createOutputFile(path, { force, address, follow, real: options.real, sync });
+  const { hold } = options;
+  const file = await createOutputFile(path, { force, address, follow, hold, sync });
   let written = 0;
   try {
     const content = await fetchContent();

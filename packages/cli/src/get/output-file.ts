@@ -1,21 +1,10 @@
-import { constants, existsSync, rmSync } from "node:fs";
-import {
-  chmod,
-  type FileHandle,
-  link,
-  lstat,
-  open,
-  readlink,
-  realpath,
-  rename,
-  rm,
-  stat,
-} from "node:fs/promises";
+import { lstatSync, rmSync } from "node:fs";
+import { chmod, type FileHandle, link, open, realpath, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { Failure, reasonOf, systemCodeOf, usage } from "../errors/failures.ts";
 import { assertRoom, type DiskCalls, openDiskCalls } from "./disk.ts";
+import type { HeldFolder } from "./held-folders.ts";
 import { partFiles } from "./part-file.ts";
-import { foldedName } from "./safe-name.ts";
 
 /** A file that appears under its name complete or not at all. */
 export interface OutputFile {
@@ -61,11 +50,8 @@ export interface OutputFileOptions {
   readonly address: string;
   /** Replace the target of a symbolic link, not the link itself. */
   readonly follow: boolean;
-  /**
-   * The real path of its folder. On Linux, the file is created and named in that folder even if someone
-   * replaces the folder, or one above it, by a link.
-   */
-  readonly real?: string | undefined;
+  /** Holds its folder, in which it is then created and named. */
+  readonly hold?: (() => HeldFolder) | undefined;
   /** If false, the system writes the content to the disk when it likes, as for any other program. */
   readonly sync?: boolean;
 }
@@ -87,23 +73,21 @@ interface Target {
  */
 export async function createOutputFile(
   path: string,
-  { force, address, follow, real, sync = true }: OutputFileOptions,
+  { force, address, follow, hold, sync = true }: OutputFileOptions,
 ): Promise<OutputFile> {
   const target = await findTarget(path, { force, follow });
   const failed = (error: unknown) =>
     new Failure("output", `cannot write ${path}: ${reasonOf(error)}`, error);
 
-  const folder = real === undefined ? undefined : await openFolder(dirname(path), real);
-  /** Where to find a file of that folder. */
-  const within = (file: string): string =>
-    folder === undefined ? file : `/proc/self/fd/${folder.fd}/${basename(file)}`;
+  const folder = hold?.();
+  const within = (file: string): string => folder?.at(basename(file)) ?? file;
   const parts = partFiles(within(target.path), address);
   const temporary = parts.own;
   let handle: FileHandle;
   try {
     handle = await open(temporary, "wx+", 0o600);
   } catch (error) {
-    await folder?.close();
+    folder?.release();
     throw usage(`cannot create ${path}: ${reasonOf(error)}`, error);
   }
   let end = 0;
@@ -204,7 +188,7 @@ export async function createOutputFile(
         else await nameExclusively(temporary, within(target.path));
         // The content is complete, whatever is left.
         if (alone) await parts.removeLeft().catch(() => {});
-        await folder?.close();
+        folder?.release();
       } catch (error) {
         if (systemCodeOf(error) === "EEXIST") throw alreadyExists(path);
         throw failed(error);
@@ -219,11 +203,11 @@ export async function createOutputFile(
       if (worthKeeping()) {
         // commit may have changed the mode already.
         await chmod(temporary, 0o600).catch(() => {});
-        await folder?.close();
+        folder?.release();
         return join(dirname(target.path), basename(temporary));
       }
       await rm(temporary, { force: true }).catch(() => {});
-      await folder?.close();
+      folder?.release();
       return undefined;
     },
   };
@@ -236,35 +220,13 @@ async function freeReserved(handle: FileHandle): Promise<void> {
   await handle.truncate((await handle.stat()).size);
 }
 
-/**
- * Opens the folder of a file, to name files in it as openat(2) would.
- *
- * @returns undefined if the system cannot
- * @throws Failure `usage` if it is not at its real path any more
- */
-async function openFolder(path: string, real: string): Promise<FileHandle | undefined> {
-  if (process.platform !== "linux" || !existsSync("/proc/self/fd")) return undefined;
-  let handle: FileHandle | undefined;
-  try {
-    handle = await open(path, constants.O_RDONLY | constants.O_DIRECTORY);
-    // Some file systems ignore the difference of upper and lower case.
-    const at = foldedName(await readlink(`/proc/self/fd/${handle.fd}`));
-    if (at === foldedName(real)) return handle;
-  } catch (error) {
-    await handle?.close();
-    throw usage(`cannot create a file in ${path}: ${reasonOf(error)}`, error);
-  }
-  await handle.close();
-  throw usage(`${path} was moved or replaced by a link; nothing is written there`);
-}
-
 async function findTarget(
   path: string,
   { force, follow }: Pick<OutputFileOptions, "force" | "follow">,
 ): Promise<Target> {
   let isLink: boolean;
   try {
-    isLink = (await lstat(path)).isSymbolicLink();
+    isLink = lstatSync(path).isSymbolicLink();
   } catch (error) {
     // A missing folder is reported when the file is created.
     if (systemCodeOf(error) === "ENOENT") return { path, mode: undefined };

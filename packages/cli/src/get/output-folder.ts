@@ -1,9 +1,10 @@
 import type { Metadata } from "@idk/storage";
 import { lstat, mkdir, readdir, realpath } from "node:fs/promises";
-import { join, sep } from "node:path";
+import { dirname, join, sep } from "node:path";
 import { type Failure, reasonOf, systemCodeOf, usage } from "../errors/failures.ts";
 import { folderFailure } from "../folders.ts";
 import { createClaims } from "./claims.ts";
+import { createHeldFolders, type HeldFolder } from "./held-folders.ts";
 import { isHiddenName } from "./hidden-names.ts";
 import { keptName } from "./kept-names.ts";
 import { isPartFile } from "./part-file.ts";
@@ -22,8 +23,8 @@ export interface OutputFolder {
 export interface Destination {
   /** Starts with the folder as it was given. */
   readonly path: string;
-  /** The real path of the folder that the file goes to; undefined if it is refused. */
-  readonly real: string | undefined;
+  /** Holds the folder that the file goes to; undefined if it is refused. */
+  readonly hold: (() => HeldFolder) | undefined;
   /** The stored name, if the file could not have it. */
   readonly original?: string | undefined;
   /** Whether a part of the path is hidden, or obeyed by tools. */
@@ -54,6 +55,21 @@ export async function openOutputFolder(
     throw folderFailure(folder, error);
   }
   const claims = createClaims();
+  const folders = createHeldFolders();
+  /** The real paths of folders that are made and checked. */
+  const made = new Map<string, Promise<string>>();
+  const make = (segments: readonly string[]): Promise<string> => {
+    const path = segments.join(sep);
+    const known = made.get(path);
+    if (known !== undefined) return known;
+    const making = makeFolders(folder, root, segments);
+    // Whether it still is there is looked at before each file, and only where folders can be held.
+    if (folders.areHeld) {
+      made.set(path, making);
+      making.catch(() => made.delete(path));
+    }
+    return making;
+  };
   return {
     async destinationFor(address, metadata) {
       const kept = names ? keptName(metadata) : undefined;
@@ -68,18 +84,18 @@ export async function openOutputFolder(
                 "of this name: use a new folder or --keep-hidden",
             )
           : undefined;
-      const real =
-        refused === undefined ? await makeFolders(folder, root, segments.slice(0, -1)) : undefined;
+      const real = refused === undefined ? await make(segments.slice(0, -1)) : undefined;
+      const hold = real === undefined ? undefined : () => folders.hold(dirname(path), real);
       const moved = segments.join("/") !== wanted.join("/");
       const original = kept?.original ?? (moved ? wanted.join("/") : undefined);
-      return { path, real, original, hidden, refused };
+      return { path, hold, original, hidden, refused };
     },
   };
 }
 
 /**
  * Creates one folder at a time, because a recursive mkdir would follow links. Another program may
- * replace a folder by a link at the same time; see createOutputFile.
+ * replace a folder by a link at the same time; see HeldFolders.
  *
  * @returns the real path of the last one
  */

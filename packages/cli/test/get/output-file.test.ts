@@ -123,8 +123,8 @@ describe("get -o", () => {
   };
   const prepare = async (name: string) => {
     const folder = await openOutputFolder(path(name), { names: true, keepHidden: false });
-    const { path: file, real } = await folder.destinationFor(address, { "idk.path": "below/x" });
-    return { file, how: { force: false, address, follow: false, real } };
+    const { path: file, hold } = await folder.destinationFor(address, { "idk.path": "below/x" });
+    return { file, how: { force: false, address, follow: false, hold } };
   };
 
   test("before a file is created: nothing is written", async () => {
