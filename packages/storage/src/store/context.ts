@@ -9,8 +9,10 @@ import type { NaCl } from "../crypto/nacl/nacl.ts";
 export interface StoreContext {
   readonly backend: Backend;
   readonly naCl: NaCl;
-  /** For blobs that are read. They then hold plaintext, so they are never used for uploads. */
+  /** For leaves that are read. They then hold plaintext, so they are never used for uploads. */
   readonly readBuffers: BufferPool;
+  /** As `readBuffers`, for roots, of which many may be read at once. */
+  readonly rootBuffers: BufferPool;
   /** For blobs that are sealed and written. */
   readonly writeBuffers: BufferPool;
   /** For leaves of large content; undefined if they are disabled or not available. */

@@ -54,6 +54,7 @@ export function createStore(options: StoreOptions): Store {
       workers,
       // One more than are in flight: the one that the caller is reading or filling.
       readBuffers: createBufferPool(() => chunksOf(flows.readLeaves) + 1),
+      rootBuffers: createBufferPool(() => flows.readRoots.width()),
       writeBuffers: createBufferPool(() => chunksOf(flows.writeLeaves) + 1 + aheadOf(workers)),
       flows,
     }));

@@ -7,7 +7,6 @@ import { throwIfAborted } from "../../abort.ts";
 import { checkConcurrency, checkIdentities } from "../check-options.ts";
 import type { StoreContext } from "../context.ts";
 import { usage } from "../../errors.ts";
-import { createBufferPool } from "../buffers.ts";
 import { typeName } from "../../bytes.ts";
 
 /** One of many roots to open. */
@@ -41,11 +40,7 @@ export async function* getMany(
   const keyPairs = checkIdentities(context.defaults, options);
   const concurrency = checkConcurrency(options.concurrency);
   const flow = context.flows.readRoots;
-  const shared: StoreContext = {
-    ...context,
-    defaults: { ...context.defaults, keyPairs },
-    readBuffers: createBufferPool(() => (concurrency ?? flow.width()) + 1),
-  };
+  const shared: StoreContext = { ...context, defaults: { ...context.defaults, keyPairs } };
   const openOne = async (
     item: string | GetItem<unknown>,
     signal: AbortSignal,

@@ -47,11 +47,11 @@ export async function borrowRoot(
   const address = parseAddress(text);
   const keyPairs = checkIdentities(context.defaults, options);
   throwIfAborted(options.signal);
-  const buffer = context.readBuffers.acquire(ROOT_BLOB_MAX);
+  const buffer = context.rootBuffers.acquire(ROOT_BLOB_MAX);
   const blob = await fetchBlob(context.backend, address, buffer, options.signal);
   const { plaintext, recipients } = openRoot(context.naCl, blob, keyPairs);
   const root = { ...decodeRoot(plaintext), address, recipients, storedBytes: blob.length };
-  return { root, release: () => context.readBuffers.release(buffer) };
+  return { root, release: () => context.rootBuffers.release(buffer) };
 }
 
 /**

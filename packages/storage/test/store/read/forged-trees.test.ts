@@ -40,6 +40,7 @@ const opened: OpenedRoot = await readRoot(
     naCl,
     workers: undefined,
     readBuffers: createBufferPool(() => 1),
+    rootBuffers: createBufferPool(() => 1),
     writeBuffers: createBufferPool(() => 1),
     flows: createFlows(backend, createMemoryBudget(Infinity)),
     deduplicates: () => false,

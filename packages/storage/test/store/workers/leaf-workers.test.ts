@@ -126,6 +126,7 @@ async function countedContext(dedupSecret?: Uint8Array) {
       },
     },
     readBuffers: createBufferPool(() => 5),
+    rootBuffers: createBufferPool(() => 5),
     writeBuffers: createBufferPool(() => 5),
     flows: createFlows(backend, createMemoryBudget(Infinity)),
     deduplicates: () => dedupSecret !== undefined,
