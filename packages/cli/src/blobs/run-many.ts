@@ -2,6 +2,7 @@ import type { Address, Store } from "@idk/storage";
 import { pMapIterable } from "p-map";
 import { codeOf, EXIT_CODES, Failure, type FailureCode } from "../errors/failures.ts";
 import { createListFailures, type ItemFailures } from "../errors/item-failures.ts";
+import { flushBehind } from "../output/flush-behind.ts";
 import type { Meter } from "../progress/meter.ts";
 import type { Session } from "../session.ts";
 import { type AddressSource, type Listed, readAddresses } from "./address-list.ts";
@@ -71,6 +72,7 @@ export async function runMany<T>(
       onDone();
     }
   };
+  const flushing = flushBehind(session.out);
   const inFlight = new Set<Promise<void>>();
   const start = async (item: T): Promise<void> => {
     const running = runOne(item);
@@ -83,7 +85,8 @@ export async function runMany<T>(
   };
   try {
     const all = pMapIterable(items, start, { concurrency, preserveOrder: false });
-    for await (const _ of all) await session.out.flush();
+    for await (const _ of all) flushing.start();
+    await flushing.settled();
   } finally {
     // Wait: each removes what is incomplete, or prints where it is kept.
     stop.abort();
