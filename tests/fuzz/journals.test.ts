@@ -209,7 +209,7 @@ async function partFile(draw: Draw): Promise<void> {
   const stored = await store.get(at);
   const start = await continued(file, stored);
   for await (const piece of stored.chunks({ start })) await file.write(piece);
-  await file.commit(undefined, true);
+  await file.commit({ removeEarlier: true });
 
   expect(Buffer.compare(readFileSync(target), wanted)).toBe(0);
   expect(existsSync(OUTSIDE) ? readFileSync(OUTSIDE, "utf8") : "").toBe("outside");

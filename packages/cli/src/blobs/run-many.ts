@@ -72,7 +72,7 @@ export async function runMany<T>(
       onDone();
     }
   };
-  const flushing = flushBehind(session.out);
+  const flushing = flushBehind(session.out, () => stop.abort());
   const inFlight = new Set<Promise<void>>();
   const start = async (item: T): Promise<void> => {
     const running = runOne(item);
@@ -87,6 +87,10 @@ export async function runMany<T>(
     const all = pMapIterable(items, start, { concurrency, preserveOrder: false });
     for await (const _ of all) flushing.start();
     await flushing.settled();
+  } catch (error) {
+    // Its error is what ended the run.
+    await flushing.settled();
+    throw error;
   } finally {
     // Wait: each removes what is incomplete, or prints where it is kept.
     stop.abort();

@@ -114,7 +114,7 @@ export async function download(
     };
     const start = await (budget && content.size > INLINE_MAX ? budget.run(length, read) : read());
     const time = options.keepTime ? timeOf(content.metadata) : undefined;
-    await file.commit(time, resumed || resume === false);
+    await file.commit({ time, removeEarlier: resumed || resume === false });
     return { size: content.size, written, ...(start > 0 && { continued: start }) };
   } catch (error) {
     const kept = await file.discard();

@@ -1,5 +1,5 @@
 import type { StoredContent } from "@idk/storage";
-import { constants, lstatSync } from "node:fs";
+import { constants } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 import { reasonOf, usage } from "../errors/failures.ts";
 
@@ -24,8 +24,6 @@ export async function openExistingFile(
 ): Promise<ExistingFile | undefined> {
   let handle: FileHandle;
   try {
-    // To ask another thread would take longer than to find that there is none.
-    if (lstatSync(path, { throwIfNoEntry: false }) === undefined) return undefined;
     handle = await open(path, O_RDONLY | O_NONBLOCK | (follow ? 0 : O_NOFOLLOW));
   } catch {
     return undefined;

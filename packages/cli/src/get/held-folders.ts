@@ -39,9 +39,14 @@ export function createHeldFolders(): HeldFolders {
   /** The one that was used last is at the end. */
   const kept = new Map<string, Open>();
 
-  const isAt = ({ descriptor }: Open, real: string): boolean =>
-    // Some file systems ignore the difference of upper and lower case.
-    foldedName(readlinkSync(placeOf(descriptor))) === foldedName(real);
+  const isAt = ({ descriptor }: Open, real: string): boolean => {
+    try {
+      // Some file systems ignore the difference of upper and lower case.
+      return foldedName(readlinkSync(placeOf(descriptor))) === foldedName(real);
+    } catch {
+      return false;
+    }
+  };
   const forget = (path: string, folder: Open): void => {
     if (kept.get(path) === folder) kept.delete(path);
     if (folder.files === 0) closeSync(folder.descriptor);

@@ -1,5 +1,15 @@
-import { lstatSync, rmSync } from "node:fs";
-import { chmod, type FileHandle, link, open, realpath, rename, rm, stat } from "node:fs/promises";
+import { rmSync } from "node:fs";
+import {
+  chmod,
+  type FileHandle,
+  link,
+  lstat,
+  open,
+  realpath,
+  rename,
+  rm,
+  stat,
+} from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { Failure, reasonOf, systemCodeOf, usage } from "../errors/failures.ts";
 import { assertRoom, type DiskCalls, openDiskCalls } from "./disk.ts";
@@ -28,19 +38,21 @@ export interface OutputFile {
   read(offset: number, into: Uint8Array): Promise<number>;
   /** Sets the offset of the next write. */
   continueAt(offset: number): void;
-  /**
-   * Gives the file its name, after its content is on the disk.
-   *
-   * @param time the modification time, by default now
-   * @param alone remove partial files of earlier runs
-   */
-  commit(time?: Date, alone?: boolean): Promise<void>;
+  /** Gives the file its name, after its content is on the disk. */
+  commit(how?: CommitOptions): Promise<void>;
   /**
    * Removes the partial file unless it is kept.
    *
    * @returns its path if it was kept
    */
   discard(): Promise<string | undefined>;
+}
+
+export interface CommitOptions {
+  /** The modification time, by default now. */
+  readonly time?: Date | undefined;
+  /** Remove the partial files of earlier runs, too. */
+  readonly removeEarlier?: boolean;
 }
 
 export interface OutputFileOptions {
@@ -173,7 +185,7 @@ export async function createOutputFile(
       end = offset;
       begun = offset;
     },
-    async commit(time, alone = false) {
+    async commit({ time, removeEarlier = false } = {}) {
       try {
         // The earlier run's file may be longer than its valid part.
         if (takenOver) await handle.truncate(end);
@@ -187,13 +199,13 @@ export async function createOutputFile(
         if (force) await rename(temporary, within(target.path));
         else await nameExclusively(temporary, within(target.path));
         // The content is complete, whatever is left.
-        if (alone) await parts.removeLeft().catch(() => {});
-        folder?.release();
+        if (removeEarlier) await parts.removeLeft().catch(() => {});
       } catch (error) {
         if (systemCodeOf(error) === "EEXIST") throw alreadyExists(path);
         throw failed(error);
       }
       process.off("exit", removeAtExit);
+      folder?.release();
     },
     async discard() {
       process.off("exit", removeAtExit);
@@ -226,7 +238,7 @@ async function findTarget(
 ): Promise<Target> {
   let isLink: boolean;
   try {
-    isLink = lstatSync(path).isSymbolicLink();
+    isLink = (await lstat(path)).isSymbolicLink();
   } catch (error) {
     // A missing folder is reported when the file is created.
     if (systemCodeOf(error) === "ENOENT") return { path, mode: undefined };

@@ -63,12 +63,21 @@ export async function openOutputFolder(
     const known = made.get(path);
     if (known !== undefined) return known;
     const making = makeFolders(folder, root, segments);
-    // Whether it still is there is looked at before each file, and only where folders can be held.
+    // Elsewhere, nobody would see that it is not there any more.
     if (folders.areHeld) {
       made.set(path, making);
       making.catch(() => made.delete(path));
     }
     return making;
+  };
+  const holding = (segments: readonly string[], path: string, real: string) => () => {
+    try {
+      return folders.hold(path, real);
+    } catch (error) {
+      // It was removed or replaced. The next file has it made and checked again.
+      made.delete(segments.join(sep));
+      throw error;
+    }
   };
   return {
     async destinationFor(address, metadata) {
@@ -84,8 +93,9 @@ export async function openOutputFolder(
                 "of this name: use a new folder or --keep-hidden",
             )
           : undefined;
-      const real = refused === undefined ? await make(segments.slice(0, -1)) : undefined;
-      const hold = real === undefined ? undefined : () => folders.hold(dirname(path), real);
+      const above = segments.slice(0, -1);
+      const hold =
+        refused === undefined ? holding(above, dirname(path), await make(above)) : undefined;
       const moved = segments.join("/") !== wanted.join("/");
       const original = kept?.original ?? (moved ? wanted.join("/") : undefined);
       return { path, hold, original, hidden, refused };

@@ -10,14 +10,18 @@ export interface FlushBehind {
    */
   start(): void;
   /**
-   * Waits until everything buffered before is written.
+   * Waits until everything buffered before the last `start` is written.
    *
    * @throws the error of a write
    */
   settled(): Promise<void>;
 }
 
-export function flushBehind(out: Pick<Output, "flush">): FlushBehind {
+/** @param onFailure called once, as soon as a write has failed */
+export function flushBehind(
+  out: Pick<Output, "flush">,
+  onFailure: () => void = () => {},
+): FlushBehind {
   let writing: Promise<void> | undefined;
   let again = false;
   let failure: { readonly error: unknown } | undefined;
@@ -29,6 +33,7 @@ export function flushBehind(out: Pick<Output, "flush">): FlushBehind {
       } while (again);
     } catch (error) {
       failure = { error };
+      onFailure();
     } finally {
       writing = undefined;
     }

@@ -19,6 +19,7 @@ export interface Output {
   text(text: string): Promise<void>;
   /** Content, unchanged. Resolves when the reader has taken it, so that memory stays bounded. */
   bytes(bytes: Uint8Array): Promise<void>;
+  /** Resolves when everything that was buffered is written, whoever began to write it. */
   flush(): Promise<void>;
   /** A line for people on standard error, omitted with `--quiet`. */
   note(text: string): Promise<void>;
@@ -40,6 +41,7 @@ export interface OutputOptions {
 export function createOutput({ json: asJson, screen }: OutputOptions): Output {
   const [stdout, stderr] = [standardOutput(), standardError()];
   let buffered = "";
+  let writing: Promise<void> | undefined;
 
   const write = (data: string | Uint8Array): Promise<void> =>
     stdout.write(data).catch((error: Error) => {
@@ -55,10 +57,12 @@ export function createOutput({ json: asJson, screen }: OutputOptions): Output {
     writeError(`${printableMessage(text)}\n`);
 
   const flush = async (): Promise<void> => {
-    if (buffered === "") return;
-    const text = printableLines(buffered);
-    buffered = "";
-    await send(text);
+    if (buffered !== "") {
+      const text = printableLines(buffered);
+      buffered = "";
+      writing = send(text);
+    }
+    await writing;
   };
 
   const buffer = async (line: string): Promise<void> => {

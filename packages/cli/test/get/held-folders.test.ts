@@ -43,6 +43,7 @@ const openFolders = (): number => readdirSync("/proc/self/fd").length;
   test("are refused once they are replaced by a link, and taken again once they are back", () => {
     const [folder, elsewhere] = [made("moved"), made("elsewhere")];
     const folders = createHeldFolders();
+    const open = openFolders();
     const before = folders.hold(folder, folder);
     renameSync(folder, join(around, "away"));
     symlinkSync(elsewhere, folder);
@@ -52,6 +53,7 @@ const openFolders = (): number => readdirSync("/proc/self/fd").length;
     before.release();
     expect(readdirSync(join(around, "away"))).toEqual(["x"]);
     expect(readdirSync(elsewhere)).toEqual([]);
+    expect(openFolders()).toBe(open);
     rmSync(folder);
     mkdirSync(folder);
     writeFileSync(folders.hold(folder, folder).at("y"), "");

@@ -135,6 +135,23 @@ describe("get -o", () => {
     expect(readdirSync(path("before-elsewhere"))).toEqual([]);
   });
 
+  test("or removed: the next file but one has it made again", async () => {
+    const name = "removed";
+    const folder = await openOutputFolder(path(name), { names: true, keepHidden: false });
+    const into = async (file: string) => {
+      const metadata = { "idk.path": `below/${file}` };
+      const { path: to, hold } = await folder.destinationFor(address, metadata);
+      const output = await createOutputFile(to, { force: false, address, follow: false, hold });
+      await output.commit();
+    };
+    await into("x");
+    rmSync(path(`${name}/below`), { recursive: true });
+    const error = await into("y").catch((reason: Error) => reason.message);
+    expect(error).toStartWith("cannot create a file in ");
+    await into("z");
+    expect(readdirSync(path(`${name}/below`))).toEqual(["z"]);
+  });
+
   test("before an earlier run is continued: only that of the folder is found", async () => {
     const { file, how } = await prepare("continued");
     const output = await createOutputFile(file, how);
@@ -144,7 +161,7 @@ describe("get -o", () => {
     writeFileSync(path(`continued-elsewhere/${abandoned}`), "elsewhere", { mode: 0o600 });
     expect(await output.keep()).toBe(0);
     await output.write(content);
-    await output.commit(undefined, true);
+    await output.commit({ removeEarlier: true });
     expect(readdirSync(path("continued-elsewhere"))).toEqual([abandoned]);
     expect(sameBytes(readFileSync(path("continued/moved/x")), content)).toBe(true);
   });

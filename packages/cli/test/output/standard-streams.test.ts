@@ -15,6 +15,23 @@ const LINES = `
   await out.flush();
 `;
 
+/** Ends as soon as everything is written, as far as it is told. */
+const BEGUN = `
+  const { createOutput } = await import(${JSON.stringify(OUTPUT)});
+  const { createScreen } = await import(${JSON.stringify(SCREEN)});
+  const out = createOutput({ json: false, screen: createScreen() });
+  void out.result("x".repeat(20_000_000), undefined);
+  await out.flush();
+  process.exit(0);
+`;
+
+test("a flush waits for what another one has begun to write", async () => {
+  const child = Bun.spawn([process.execPath, "-e", BEGUN], { env: isolated({}), stdout: "pipe" });
+  await Bun.sleep(300);
+  expect((await new Response(child.stdout).text()).length).toBe(20_000_001);
+  expect(await child.exited).toBe(0);
+});
+
 describe("lines written concurrently", () => {
   test.each([
     ["result", "stdout"],
