@@ -27,6 +27,9 @@ import { verify } from "./maintenance/verify.ts";
 import pLimit from "p-limit";
 import { type LeafWorkers, aheadOf, createLeafWorkers, threadsOf } from "./workers/pool.ts";
 
+/** Of some 2 MiB each, that a store keeps. */
+const ROOT_BUFFERS = 16;
+
 /**
  * Creates a store over a backend. Makes no request.
  *
@@ -54,8 +57,8 @@ export function createStore(options: StoreOptions): Store {
       workers,
       // One more than are in flight: the one that the caller is reading or filling.
       readBuffers: createBufferPool(() => chunksOf(flows.readLeaves) + 1),
-      rootBuffers: createBufferPool(() => flows.readRoots.width()),
       writeBuffers: createBufferPool(() => chunksOf(flows.writeLeaves) + 1 + aheadOf(workers)),
+      rootBuffers: createBufferPool(() => Math.min(ROOT_BUFFERS, flows.readRoots.width())),
       flows,
     }));
     return context;

@@ -135,6 +135,7 @@ export function createController(first: number): Controller {
 
   let round = newRound(undefined);
 
+  /** `last` is the time of the last completion. */
   function newRound(since: number | undefined) {
     return {
       since,
@@ -210,7 +211,7 @@ export function createController(first: number): Controller {
     } else {
       // The first call's round trip is left out, because others would be completed during it.
       round.since += now - idleSince + shortest;
-      round.last = now;
+      round.last = now + shortest;
       round.hasPauses = true;
     }
     isRoundFinished = false;

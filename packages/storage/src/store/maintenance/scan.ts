@@ -83,6 +83,7 @@ export async function* scan(
   ): Promise<Identified> => {
     throwIfAborted(signal);
     if (size > ROOT_BLOB_MAX) return { kind: "child" };
+    // Many are in flight, and memory that is not used counts for the garbage collector, too.
     let buffer = buffers.acquire(size < HEADER_FIRST_MIN ? HEADER_FIRST_MIN : ROOT_BLOB_MAX);
     let identified: Identified | undefined;
     if (size >= HEADER_FIRST_MIN && backend.getRange !== undefined) {

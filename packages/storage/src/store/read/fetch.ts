@@ -132,7 +132,7 @@ export async function fetchChild(
       throwIfAborted(signal);
       return fetchBlob(backend, address, new Uint8Array(CHILD_BLOB_MAX), signal);
     });
-    // Nobody who gives up waits for those before.
+    // A read that was aborted does not wait for the downloads before its own.
     blob = await untilAborted(again, signal);
   }
   // After an abort, `into` belongs to the caller again.

@@ -4,6 +4,7 @@ import {
   downloadVerified,
   failReported,
   fetchChild,
+  isTooLong,
   wrongLength,
 } from "./fetch.ts";
 import { type ReadyWorkers, WORKERS_MIN_BYTES } from "../workers/pool.ts";
@@ -106,7 +107,7 @@ async function fetchWithWorkers(
   try {
     opened = await downloadVerified(backend, address, attempt);
   } catch (error) {
-    if (!(error instanceof StorageError && error.code === "limit")) throw error;
+    if (!isTooLong(error)) throw error;
     // Too long: `fetchChild` downloads it with room for any child and finds the fault.
     const plaintext = await fetchChild(context, { ...request, buffer });
     return { plaintext, buffer };
