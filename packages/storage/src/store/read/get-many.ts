@@ -7,6 +7,7 @@ import { throwIfAborted } from "../../abort.ts";
 import { checkConcurrency, checkIdentities } from "../check-options.ts";
 import type { StoreContext } from "../context.ts";
 import { usage } from "../../errors.ts";
+import { createBufferPool } from "../buffers.ts";
 import { typeName } from "../../bytes.ts";
 
 /** One of many roots to open. */
@@ -40,7 +41,12 @@ export async function* getMany(
   const keyPairs = checkIdentities(context.defaults, options);
   const concurrency = checkConcurrency(options.concurrency);
   const flow = context.flows.readRoots;
-  const shared: StoreContext = { ...context, defaults: { ...context.defaults, keyPairs } };
+  const shared: StoreContext = {
+    ...context,
+    defaults: { ...context.defaults, keyPairs },
+    // As many as are in flight, which the store would keep for good.
+    rootBuffers: createBufferPool(() => (concurrency ?? flow.width()) + 1),
+  };
   const openOne = async (
     item: string | GetItem<unknown>,
     signal: AbortSignal,
