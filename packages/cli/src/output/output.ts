@@ -19,7 +19,7 @@ export interface Output {
   text(text: string): Promise<void>;
   /** Content, unchanged. Resolves when the reader has taken it, so that memory stays bounded. */
   bytes(bytes: Uint8Array): Promise<void>;
-  /** Resolves when everything that was buffered is written, whoever began to write it. */
+  /** Writes what is buffered, and waits for it and for writes that began before. */
   flush(): Promise<void>;
   /** A line for people on standard error, omitted with `--quiet`. */
   note(text: string): Promise<void>;

@@ -27,7 +27,7 @@ import { verify } from "./maintenance/verify.ts";
 import pLimit from "p-limit";
 import { type LeafWorkers, aheadOf, createLeafWorkers, threadsOf } from "./workers/pool.ts";
 
-/** Of some 2 MiB each, that a store keeps. */
+/** How many a store keeps; each has some 2 MiB. */
 const ROOT_BUFFERS = 16;
 
 /**

@@ -44,7 +44,7 @@ export async function* getMany(
   const shared: StoreContext = {
     ...context,
     defaults: { ...context.defaults, keyPairs },
-    // As many as are in flight, which the store would keep for good.
+    // As many as are in flight. The pool of the store is smaller, because it lives as long as the store.
     rootBuffers: createBufferPool(() => (concurrency ?? flow.width()) + 1),
   };
   const openOne = async (
