@@ -88,7 +88,9 @@ export async function runMany<T>(
     for await (const _ of all) flushing.start();
     await flushing.settled();
   } catch (error) {
-    // Its error is what ended the run.
+    // First, because a reader that is slow keeps the write waiting.
+    stop.abort();
+    // If a write failed, that is what ended the run.
     await flushing.settled();
     throw error;
   } finally {
