@@ -21,15 +21,7 @@ const root = join(import.meta.dir, "../..");
 const folder = resolve(process.argv[2] ?? join(import.meta.dir, "dist"));
 
 /** Not bundled: loaded from node_modules when needed. */
-const EXTERNAL = [
-  "@aws-sdk/*",
-  "@idk/bench",
-  "@smithy/*",
-  "fast-xml-parser",
-  "lz4-napi",
-  "minio",
-  "piscina",
-];
+const EXTERNAL = ["@aws-sdk/*", "@idk/bench", "@smithy/*", "lz4-napi", "minio", "piscina"];
 
 const SEAMS: readonly Seam[] = [
   {
@@ -125,6 +117,7 @@ const PARTS: readonly Part[] = [
     name: "run",
     from: /^packages\/(?:cli\/src\/(?:commands\/(?:put|get|show)|config\/read-config|config\/toml|put\/.*|progress\/.*|keys\/(?:keychain|identity-command))|storage\/src\/(?:backend\/filesystem|crypto\/nacl\/.*))\.ts$/u,
   },
+  { name: "xml", from: /\/s3\/http\/parse-xml\.ts$/u },
   { name: "object-stores", from: /^packages\/storage\/src\/backend\//u },
   { name: "snapshot-commands", from: /^packages\/cli\/src\/(?:commands\/)?snapshots\//u },
   { name: "commands", from: /./u },

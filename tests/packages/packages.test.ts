@@ -111,6 +111,7 @@ const SCRIPTS = [
   "snapshots.cjs",
   "sqlite-worker.cjs",
   "worker.cjs",
+  "xml.cjs",
 ];
 
 test("the command contains its scripts and their bytecode", async () => {

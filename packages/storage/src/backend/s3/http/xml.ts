@@ -7,18 +7,6 @@ import { decodeEntities } from "../../http/entities.ts";
  */
 export type XmlElement = readonly Readonly<Record<string, unknown>>[];
 
-/** Without attributes, number conversion and trimming. Entities are decoded in `textOf`. */
-const PARSER_OPTIONS = {
-  preserveOrder: true,
-  ignoreAttributes: true,
-  ignoreDeclaration: true,
-  ignorePiTags: true,
-  parseTagValue: false,
-  processEntities: false,
-  trimValues: false,
-  jPath: false,
-};
-
 /**
  * The most characters of markup in a document: `<`, `&` and `=`. The longest real page, of 1000 entries
  * with a dozen elements each, has less than a third. Parsers take many times the time and memory for
@@ -35,29 +23,6 @@ export function hasTooMuchMarkup(text: string): boolean {
     if (count > MAX_MARKUP) return true;
   }
   return false;
-}
-
-/**
- * Parses a document and returns its root element, or undefined if it is not well-formed. An empty
- * document counts as an empty root. A document type is rejected: no response of an S3 server has
- * one, and only a document type can define entities. So is one with too much markup.
- */
-export async function parseXml(text: string): Promise<XmlElement | undefined> {
-  const trimmed = text.trim();
-  if (trimmed === "") return [];
-  if (trimmed.includes("<!D") || hasTooMuchMarkup(trimmed)) return undefined;
-  // Loaded here, so that programs that list nothing do not load it.
-  const { XMLParser } = await import("fast-xml-parser");
-  try {
-    const [root, ...rest] = new XMLParser(PARSER_OPTIONS).parse(trimmed) as XmlElement;
-    const [name, children] = Object.entries(root ?? {})[0] ?? [];
-    if (rest.length > 0 || !isElement(children)) return undefined;
-    // The parser accepts truncated documents, but those do not end with the root's end tag.
-    return children.length === 0 || trimmed.endsWith(`</${name}>`) ? children : undefined;
-  } catch {
-    // Nested too deeply, or with an element named like `__proto__`.
-    return undefined;
-  }
 }
 
 /** The child elements with this name. */
@@ -80,7 +45,7 @@ export function textOf(element: XmlElement, name: string): string | undefined {
 }
 
 /** Whether a value of a node is an element rather than text. */
-function isElement(value: unknown): value is XmlElement {
+export function isElement(value: unknown): value is XmlElement {
   return Array.isArray(value);
 }
 

@@ -3,7 +3,7 @@ import type { BucketContext } from "../bucket-context.ts";
 import { discardBody, readText } from "../../http/response.ts";
 import { sendRequest } from "../http/requests.ts";
 import { MAX_RESPONSE_BYTES } from "../http/short-response.ts";
-import { invalidResult, parseXml, textOf, type XmlElement } from "../http/xml.ts";
+import { invalidResult, textOf, type XmlElement } from "../http/xml.ts";
 
 /**
  * Distinguishes a missing blob from a missing bucket if the response does not, so that a mistyped
@@ -58,7 +58,8 @@ export async function queryBucket(
     { method: "GET", key: "", query, headers: {}, action, signal },
     async (response) => {
       const { text, complete } = await readText(response.chunks(), MAX_RESPONSE_BYTES);
-      const root = complete ? await parseXml(text) : undefined;
+      const { parseXml } = await import("../http/parse-xml.ts");
+      const root = complete ? parseXml(text) : undefined;
       if (root === undefined) throw invalidResult(action, operation);
       return root;
     },
