@@ -1,15 +1,7 @@
 /** Folders of many files to back up, changes in them, and the least work with them. */
-import {
-  closeSync,
-  lstatSync,
-  mkdirSync,
-  openSync,
-  readFileSync,
-  readdirSync,
-  writeFileSync,
-} from "node:fs";
+import { lstatSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { open } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { boundsFor } from "../../harness/bounds.ts";
 import { freshName, noise, sha256 } from "../../harness/content.ts";
@@ -86,24 +78,48 @@ export function list(source: string): string[] {
   );
 }
 
+/** An object with the contents of files. */
+export interface BarePack {
+  readonly name: string;
+  readonly paths: readonly string[];
+}
+
 /** Reads, hashes and seals all files, and sends them by bare requests. */
-export async function send(source: string, access: ObjectStoreAccess): Promise<void> {
+export async function send(source: string, access: ObjectStoreAccess): Promise<BarePack[]> {
   const [s3, bounds] = [bareS3(access), await boundsFor(PACK)];
   const [paths, each] = [list(source), PACK / FILE_SIZE];
-  const packs = Array.from({ length: Math.ceil(paths.length / each) }, (_, i) =>
-    paths.slice(i * each, (i + 1) * each),
-  );
-  await inLanes(packs, IN_FLIGHT, async (pack) => {
-    const contents = pack.map((path) => readFileSync(join(source, path)));
+  const packs = Array.from({ length: Math.ceil(paths.length / each) }, (_, i) => ({
+    name: freshName(),
+    paths: paths.slice(i * each, (i + 1) * each),
+  }));
+  await inLanes(packs, IN_FLIGHT, async ({ name, paths: those }) => {
+    const contents = those.map((path) => readFileSync(join(source, path)));
     for (const content of contents) sha256(content);
     const bytes = Buffer.concat(contents);
     bounds.seal();
-    await s3.put(freshName(), bytes, sha256(bytes));
+    await s3.put(name, bytes, sha256(bytes));
   });
+  return packs;
 }
 
-/** Creates the same files, empty. */
-export function create(source: string, target: string): void {
-  for (const folder of readdirSync(source)) mkdirSync(join(target, folder));
-  for (const path of list(source)) closeSync(openSync(join(target, path), "wx"));
+/** Fetches what was sent by bare requests, hashes and opens it, and hashes and writes all files. */
+export async function receive(
+  packs: readonly BarePack[],
+  access: ObjectStoreAccess,
+  target: string,
+): Promise<void> {
+  const [s3, bounds] = [bareS3(access), await boundsFor(PACK)];
+  const folders = new Set(packs.flatMap(({ paths }) => paths.map((path) => dirname(path))));
+  for (const folder of folders) mkdirSync(join(target, folder));
+  const buffers = Array.from({ length: IN_FLIGHT }, () => Buffer.alloc(PACK));
+  await inLanes(packs, IN_FLIGHT, async ({ name, paths }, lane) => {
+    const buffer = buffers[lane]!;
+    sha256(buffer.subarray(0, await s3.get(name, buffer)));
+    bounds.open();
+    for (const [index, path] of paths.entries()) {
+      const content = buffer.subarray(index * FILE_SIZE, (index + 1) * FILE_SIZE);
+      sha256(content);
+      writeFileSync(join(target, path), content, { flag: "wx" });
+    }
+  });
 }
