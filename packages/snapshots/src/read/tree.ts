@@ -65,6 +65,8 @@ const ROW_COST = 256;
 
 export function treeReader(packs: PackReader): TreeReader {
   const nodes = byteCache<readonly PlacedEntry[]>(NODES_BUDGET);
+  /** A walk asks for the same node with every entry, and a key takes longer than the entry. */
+  let last: { readonly node: PlacedNode; readonly placed: readonly PlacedEntry[] } | undefined;
   const load = async (row: Row, offset: number, length: number, signal?: AbortSignal) => {
     const pack = await packs.metadata(row, signal);
     if (offset + length > pack.frame.length) {
@@ -76,6 +78,7 @@ export function treeReader(packs: PackReader): TreeReader {
   };
   return {
     async entries(node, signal) {
+      if (last?.node === node) return last.placed;
       const { row, offset, length } = node;
       const key = `${rowKey(row)}:${offset}:${length}`;
       let placed = nodes.get(key);
@@ -92,6 +95,7 @@ export function treeReader(packs: PackReader): TreeReader {
       if (Buffer.compare(placed[0]!.entry.name, node.name) !== 0) {
         throw new StorageError("tree", "a node begins with another name than announced");
       }
+      last = { node, placed };
       return placed;
     },
     async count({ row, offset, length }, signal) {

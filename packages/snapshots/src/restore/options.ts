@@ -108,6 +108,7 @@ export type RestoreEvent =
   /** An entry is done. */
   | {
       readonly kind: "entry";
+      /** Put together each time that it is asked for. */
       readonly path: Uint8Array;
       readonly type: Entry["type"];
       readonly action: RestoreAction;

@@ -61,7 +61,15 @@ export function restoreReport(onEvent: RestoreOptions["onEvent"]): Report {
       else counts.files += 1;
       if (action === "unchanged" && type !== "directory") counts.unchanged += 1;
       if (onEvent === undefined) return;
-      onEvent({ kind: "entry", path: pathOf(at), type, action });
+      onEvent({
+        kind: "entry",
+        // Most listeners only count.
+        get path() {
+          return pathOf(at);
+        },
+        type,
+        action,
+      });
       progress();
     },
     written(bytes) {

@@ -30,7 +30,7 @@ export async function restoreEntries(
   let enters = true;
   let turn = performance.now();
 
-  async function* walked(): AsyncGenerator<WalkedEntry> {
+  const walked = (): AsyncIterable<WalkedEntry> | Iterable<WalkedEntry> => {
     const onUnreadable = (depth: number, error: unknown): void => {
       levels.leaveFrom(depth + 1);
       levels.current.isWhole = false;
@@ -39,14 +39,12 @@ export async function restoreEntries(
     const shared = { signal, enters: () => enters, onUnreadable };
     const { totals } = opened.snapshot;
     if (at === undefined) {
-      yield* walk(opened.tree, rootOf(opened.snapshot), { ...shared, totals });
-    } else if (at.entry.type === "directory") {
-      const directory = directoryOf({ ...at, entry: at.entry });
-      yield* walk(opened.tree, directory, { ...shared, atMost: totals, depth: base });
-    } else {
-      yield at;
+      return walk(opened.tree, rootOf(opened.snapshot), { ...shared, totals });
     }
-  }
+    if (at.entry.type !== "directory") return [at];
+    const directory = directoryOf({ ...at, entry: at.entry });
+    return walk(opened.tree, directory, { ...shared, atMost: totals, depth: base });
+  };
 
   /** Returns whether the walk goes into the entry, if it is a folder. */
   const restoreWalked = async (each: WalkedEntry): Promise<boolean> => {

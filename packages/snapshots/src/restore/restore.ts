@@ -1,5 +1,6 @@
 import { type Attributes, attributePolicy, attributeSetter } from "./target/attributes.ts";
 import type { RestoreOptions, RestoreSummary } from "./options.ts";
+import { BYTES_FOR_THREADS } from "./contents/fetch-window.ts";
 import type { Host } from "../files/host.ts";
 import type { OpenSnapshot } from "../read/open-snapshot.ts";
 import { type FileThreads, fileThreads } from "./threads/pool.ts";
@@ -78,6 +79,10 @@ export async function restoreWith(
       freeMemory: memoryKeeper(await memoryOfRuntime()),
       signal,
     };
+    const { overwrite = "always" } = options;
+    const writesAll = at === undefined && selection.isAll && overwrite === "always" && !dryRun;
+    // They start while the tree is walked.
+    if (writesAll && bytes >= BYTES_FOR_THREADS) void threads.start();
     await restoreEntries(context, opened, at, selection, options);
     const { head, marker } = opened.found;
     const snapshot = { name: head.name, time: head.time, address: marker.address };

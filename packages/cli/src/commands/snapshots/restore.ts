@@ -178,10 +178,10 @@ function restoreReports(
           break;
         }
         case "entry": {
-          const { path, type, action } = event;
-          if (out.json) print(() => out.report({ path: textOrBytes(path), type, action }));
+          const { type, action } = event;
+          if (out.json) print(() => out.report({ path: textOrBytes(event.path), type, action }));
           else if (dryRun && action !== "unchanged" && action !== "kept") {
-            print(() => out.result(`${action.padEnd(9)} ${shown(path)}`, undefined));
+            print(() => out.result(`${action.padEnd(9)} ${shown(event.path)}`, undefined));
           }
           break;
         }

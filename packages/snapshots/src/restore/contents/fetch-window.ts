@@ -2,6 +2,7 @@ import type { LongFile, LongFiles, LongPiece } from "./long-files.ts";
 import type { Planned, RestoreContext } from "../context.ts";
 import { type TableFile, encodeTable } from "../threads/file-table.ts";
 import type { Folder } from "../../files/host.ts";
+import { DATA_PACK } from "../../format/limits.ts";
 import { PACK_BLOB_MAX } from "../../format/packs/pack.ts";
 import type { PackReader } from "../../read/pack-reader.ts";
 import type { PieceLocation } from "../../format/packs/piece.ts";
@@ -40,17 +41,25 @@ interface Outcome {
   /** What the plaintext lies in. */
   readonly buffer?: PackBuffer;
   readonly error?: unknown;
-  /** By index, with an error for each that could not be. */
-  readonly written: ReadonlyMap<number, Error | undefined>;
+  /** By index. */
+  readonly written: ReadonlyMap<number, Written>;
+}
+
+/** A file that a thread has written, or why it could not. */
+interface Written {
+  readonly file: ShortFile;
+  readonly error: Error | undefined;
 }
 
 /** Packs that are fetched and written at once, each up to 4 MiB. */
 const AHEAD = 4;
 /** Fewer packs are opened sooner than threads are started. */
 const PACKS_FOR_THREADS = 8;
+/** Bytes of content that take so many packs, unless much of it is the same or is compressed. */
+export const BYTES_FOR_THREADS: number = PACKS_FOR_THREADS * DATA_PACK;
 /** Folders that are kept open for one job. With `AHEAD` jobs and open long files, less than 1,024 are. */
 const FOLDERS_FOR_THREAD = 128;
-const NONE: ReadonlyMap<number, Error | undefined> = new Map();
+const NONE: Outcome["written"] = new Map();
 
 /**
  * @param done is called with a file that is restored
@@ -116,12 +125,13 @@ export function fetchWindow(
     const { blob, contentKey } = await packs.sealedData(row, signal, into);
     throwIfAborted(signal);
     const pinned = new Map<Planned["parent"], Folder>();
-    /** Those in the table, by their indexes. */
-    const given: number[] = [];
+    /** Those in the table. */
+    const given: { readonly index: number; readonly file: ShortFile }[] = [];
     const table: TableFile[] = [];
     try {
       for (let index = 0; index < short.length; index += 1) {
-        const { parent, name, hash, attributes, piece } = short.at(index);
+        const file = short.at(index);
+        const { parent, name, hash, attributes, piece } = file;
         const isNotForThreads = attributes.extended !== undefined;
         if (isNotForThreads || (!pinned.has(parent) && pinned.size === FOLDERS_FOR_THREAD))
           continue;
@@ -135,7 +145,7 @@ export function fetchWindow(
           }
           pinned.set(parent, folder);
         }
-        given.push(index);
+        given.push({ index, file });
         const { hasTemporaryNames } = parent;
         table.push({ folder: folder.fd, hasTemporaryNames, name, hash, attributes, piece });
       }
@@ -152,10 +162,13 @@ export function fetchWindow(
       if ("message" in outcome.plaintext) {
         return { error: errorOfThread(outcome.plaintext), written: NONE };
       }
-      for (const { at, message } of outcome.warnings) report.warning(short.at(given[at]!), message);
-      const written = new Map<number, Error | undefined>();
-      for (const index of given) written.set(index, undefined);
-      for (const { at, fault } of outcome.faults) written.set(given[at]!, errorOfThread(fault));
+      for (const { at, message } of outcome.warnings) report.warning(given[at]!.file, message);
+      const written = new Map<number, Written>();
+      for (const { index, file } of given) written.set(index, { file, error: undefined });
+      for (const { at, fault } of outcome.faults) {
+        const { index, file } = given[at]!;
+        written.set(index, { file, error: errorOfThread(fault) });
+      }
       const { start, length: plaintextLength } = outcome.plaintext;
       const { buffer } = outcome;
       return { plaintext: buffer.subarray(start, start + plaintextLength), buffer, written };
@@ -165,13 +178,12 @@ export function fetchWindow(
   };
 
   const writeShort = ({ short }: Pack, index: number, outcome: Outcome): void => {
-    const file = short.at(index);
+    const written = outcome.written.get(index);
+    const file = written?.file ?? short.at(index);
     try {
       if (outcome.plaintext === undefined) throw outcome.error;
-      const isWritten = outcome.written.has(index);
-      const error = outcome.written.get(index);
-      if (error !== undefined) throw error;
-      if (!isWritten) {
+      if (written?.error !== undefined) throw written.error;
+      if (written === undefined) {
         const { parent, name, hash, attributes, piece } = file;
         const { hasTemporaryNames } = parent;
         const warn = (message: string) => report.warning(file, message);

@@ -6,9 +6,8 @@ import type { PieceLocation } from "../../format/packs/piece.ts";
 import { StorageError } from "@idk/storage";
 import { beginsWith } from "./content-hash.ts";
 import { codeOf } from "../../files/errors.ts";
-import { createHash } from "node:crypto";
 import { decodePiece } from "../../format/packs/piece.ts";
-import { equal } from "@idk/storage/blobs";
+import { equal, hash } from "@idk/storage/blobs";
 import { removeTree } from "../target/remove-tree.ts";
 
 const { O_CREAT, O_EXCL, O_RDWR } = constants;
@@ -59,7 +58,7 @@ export function writePiece(
   warn: Warn,
 ): void {
   const content = decodePiece(pack, file.piece);
-  if (!equal(createHash("sha256").update(content).digest(), file.hash)) throw otherHash();
+  if (!equal(hash(content), file.hash)) throw otherHash();
   writeWhole(writer, folder, file, content, warn);
 }
 
