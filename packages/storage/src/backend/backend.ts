@@ -186,6 +186,12 @@ export interface ReadCallOptions extends CallOptions {
    * minimum number of attempts, whatever its budget is. Backends ignore it.
    */
   readonly optional?: boolean | undefined;
+  /**
+   * Called by a `get` that is in progress with how many bytes are at the beginning of the buffer and stay
+   * as they are; with 0 first, and again whenever it starts anew. So the caller can hash them while it
+   * waits for others. A backend need not call it.
+   */
+  readonly onReceived?: ((length: number) => void) | undefined;
 }
 
 /** Options of a backend's `listMarkers`. */

@@ -10,7 +10,7 @@ import {
   sendTo,
   type Target,
 } from "./http/request.ts";
-import { discardBody } from "./http/response.ts";
+import { discardBody, type HttpResponse } from "./http/response.ts";
 import { checkedTimeouts, type Timeouts } from "./http/timeouts.ts";
 
 export type { HttpMethod } from "./http/request.ts";
@@ -123,10 +123,10 @@ export function http(options: HttpOptions): Backend {
         ({ status }, sent) => (status === 412 && sent.has("if-none-match") ? "exists" : undefined),
       );
     },
-    async get(name, buffer, { signal } = {}) {
+    async get(name, buffer, { signal, onReceived } = {}) {
       const { request, find } = open(name, "GET", "read", signal);
-      const read = readWhole.bind(undefined, buffer);
-      return sendTo(client, request, find, (body) => read(body, request.action), failing);
+      const read = (body: HttpResponse) => readWhole(buffer, body, request.action, onReceived);
+      return sendTo(client, request, find, read, failing);
     },
     async getRange(name, offset, buffer, { signal } = {}) {
       const { request, find } = open(name, "GET", "read", signal);

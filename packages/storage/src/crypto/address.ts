@@ -1,4 +1,4 @@
-import { sha256 } from "./hash.ts";
+import { type Hashing, sha256, startSha256 } from "./hash.ts";
 import { toHex } from "../bytes.ts";
 import { usage } from "../errors.ts";
 
@@ -12,6 +12,39 @@ const FORM = /^[0-9a-f]{64}$/u;
 /** The address of a blob's bytes. */
 export function addressOf(blob: Uint8Array): Address {
   return toHex(sha256(blob)) as Address;
+}
+
+/** The address of a blob that arrives in a buffer. */
+export interface ArrivingAddress {
+  /** Is told how many bytes are there, as `onReceived` of `ReadCallOptions`, and hashes them. */
+  readonly received: (length: number) => void;
+  /** The address of the whole blob, which has so many bytes. */
+  of(length: number): Address;
+}
+
+/** Fewer bytes are hashed with those that follow: each part costs a call. */
+const PART_MIN = 2 ** 16;
+
+/** Hashes a blob while it arrives at the beginning of a buffer, rather than all of it in the end. */
+export function arrivingAddress(buffer: Uint8Array): ArrivingAddress {
+  let hashing: Hashing | undefined;
+  let hashed = 0;
+  const hashUpTo = (length: number): void => {
+    hashing ??= startSha256();
+    hashing.update(buffer.subarray(hashed, length));
+    hashed = length;
+  };
+  return {
+    received(length) {
+      if (length === 0) [hashing, hashed] = [undefined, 0];
+      else if (length - hashed >= PART_MIN) hashUpTo(length);
+    },
+    of(length) {
+      if (hashing === undefined || length < hashed) return addressOf(buffer.subarray(0, length));
+      hashUpTo(length);
+      return toHex(hashing.digest()) as Address;
+    },
+  };
 }
 
 /**

@@ -9,12 +9,21 @@ import { utf8 } from "../bytes.ts";
 export interface Hashes {
   /** SHA-256, FIPS 180-4. */
   sha256(...parts: readonly Uint8Array[]): Uint8Array;
+  /** SHA-256 of bytes that come one after another. */
+  startSha256(): Hashing;
   /** HMAC-SHA-256, RFC 2104. */
   hmac(key: Uint8Array, ...parts: readonly Uint8Array[]): Uint8Array;
   /** HKDF-SHA-256, RFC 5869, for 32 bytes. */
   hkdf(key: Uint8Array, salt: Uint8Array, info: string): Uint8Array;
   /** scrypt, RFC 7914, with r = 8 and p = 1, for 32 bytes. Takes 1024·N bytes of memory. */
   scrypt(passphrase: Uint8Array, salt: Uint8Array, logN: number): Promise<Uint8Array>;
+}
+
+/** A hash that is being computed. */
+export interface Hashing {
+  update(bytes: Uint8Array): void;
+  /** Call it once, at the end. */
+  digest(): Uint8Array;
 }
 
 const SCRYPT_R = 8;
@@ -27,6 +36,7 @@ export function nodeHashes(crypto: NonNullable<ReturnType<typeof nodeCrypto>>): 
       for (const part of parts) hash.update(part);
       return hash.digest();
     },
+    startSha256: () => crypto.createHash("sha256"),
     hmac(key, ...parts) {
       const hmac = crypto.createHmac("sha256", key);
       for (const part of parts) hmac.update(part);
@@ -59,6 +69,7 @@ export function bunHashes(CryptoHasher: typeof Bun.CryptoHasher): Hashes {
       if (parts.length === 1) return CryptoHasher.hash("sha256", parts[0]!);
       return digestOf(new CryptoHasher("sha256"), parts);
     },
+    startSha256: () => new CryptoHasher("sha256"),
     hmac,
     // 32 bytes are exactly the first block, and an empty salt is equivalent to zeros.
     hkdf: (key, salt, info) =>
@@ -77,6 +88,7 @@ export const portableHashes: Hashes = {
     for (const part of parts) hash.update(part);
     return hash.digest();
   },
+  startSha256: () => nobleSha256.create(),
   hmac(key, ...parts) {
     const hmac = nobleHmac.create(nobleSha256, key);
     for (const part of parts) hmac.update(part);
@@ -105,6 +117,7 @@ function hashesOfRuntime(): Hashes {
 
 /** `H(x)`: the SHA-256 (FIPS 180-4) of the parts one after the other, 32 bytes. */
 export const sha256: Hashes["sha256"] = hashes.sha256;
+export const startSha256: Hashes["startSha256"] = hashes.startSha256;
 /** `MAC(S, x)`: HMAC-SHA-256 (RFC 2104) of the parts one after the other under a key, 32 bytes. */
 export const hmac: Hashes["hmac"] = hashes.hmac;
 /** `KDF(k, s, i)`: HKDF-SHA-256 (RFC 5869) of key, salt, which may be empty, and info, 32 bytes. */

@@ -124,6 +124,25 @@ export const blobCases: readonly Case[] = [
     },
   },
   {
+    name: "reports as received only what is in the buffer and stays",
+    async check({ backend }) {
+      const [name, bytes, buffer] = [newName(), blobOf(MIB), new Uint8Array(MIB + 9)];
+      await backend.put(name, bytes);
+      for (let round = 0; round < 2; round++) {
+        let last: number | undefined;
+        const onReceived = (length: number): void => {
+          // From 0 on, and from there again if it starts anew.
+          assert(length === 0 || (last !== undefined && length > last), `${last}, then ${length}`);
+          assertSame(buffer.subarray(0, length), bytes.subarray(0, length));
+          last = length;
+        };
+        assert.equal(await backend.get(name, buffer, { onReceived }), MIB);
+        assertSame(buffer.subarray(0, MIB), bytes);
+        buffer.fill(0);
+      }
+    },
+  },
+  {
     name: "writes nothing after the blob in a longer buffer, and nothing outside the buffer",
     async check({ backend }) {
       const [name, bytes] = [newName(), blobOf(1000)];

@@ -86,6 +86,9 @@ const HKDF = {
 describe.each(Object.entries(implementations))("the %s hashes", (_name, hashes) => {
   test.each(SHA_256)("SHA-256 of %s matches the published digest", (_what, message, digest) => {
     expect(hex(hashes.sha256(message))).toBe(digest);
+    const hashing = hashes.startSha256();
+    for (const part of [message.subarray(0, 1), message.subarray(1)]) hashing.update(part);
+    expect(hex(hashing.digest())).toBe(digest);
   });
 
   test.each(HMAC)("HMAC matches RFC 4231, case %d", (_case, key, message, mac) => {

@@ -7,11 +7,16 @@ export function rangeHeader(offset: number, buffer: Uint8Array): { readonly rang
   return { range: `bytes=${offset}-${offset + Math.max(0, buffer.length - 1)}` };
 }
 
-/** Reads a whole blob into the beginning of the buffer. Returns its length. */
+/**
+ * Reads a whole blob into the beginning of the buffer. Returns its length.
+ *
+ * @param onReceived see `ReadCallOptions`
+ */
 export async function readWhole(
   buffer: Uint8Array,
   response: HttpResponse,
   action: string,
+  onReceived?: (length: number) => void,
 ): Promise<number> {
   const tooLong = (): StorageError =>
     new StorageError("limit", `cannot ${action}: it is longer than ${buffer.length} bytes`);
@@ -21,10 +26,12 @@ export async function readWhole(
     throw tooLong();
   }
   let length = 0;
+  onReceived?.(0);
   for await (const chunk of response.chunks()) {
     if (length + chunk.length > buffer.length) throw tooLong();
     buffer.set(chunk, length);
     length += chunk.length;
+    onReceived?.(length);
   }
   if (announced !== undefined && length !== announced) throw truncated(length, announced, action);
   return length;

@@ -77,11 +77,11 @@ export function s3Backend(config: BucketConfig): Backend {
     async put(name, bytes, options = {}) {
       await putBlob(await openFor(name, options.signal), name, bytes, options);
     },
-    async get(name, buffer, { signal } = {}) {
-      return getBlob(await openFor(name, signal), name, buffer, signal);
+    async get(name, buffer, { signal, onReceived } = {}) {
+      return getBlob(await openFor(name, signal), name, buffer, { signal, onReceived });
     },
     async getRange(name, offset, buffer, { signal } = {}) {
-      return getBlob(await openFor(name, signal), name, buffer, signal, offset);
+      return getBlob(await openFor(name, signal), name, buffer, { signal, offset });
     },
     async head(name, { signal } = {}) {
       return headBlob(await openFor(name, signal), name, signal);

@@ -5,7 +5,7 @@ import type { Reference } from "../../format/tree.ts";
 import { StorageError } from "../../errors.ts";
 import type { StoreContext } from "../context.ts";
 import { allocate } from "../buffers.ts";
-import { addressOf } from "../../crypto/address.ts";
+import { addressOf, arrivingAddress } from "../../crypto/address.ts";
 import { openChild } from "../../crypto/seal.ts";
 import { throwIfAborted, untilAborted } from "../../abort.ts";
 import pLimit from "p-limit";
@@ -33,6 +33,24 @@ export async function fetchBlob(
     const length = await backend.get(address, buffer, { signal }).catch(failReported);
     const blob = buffer.subarray(0, length);
     return addressOf(blob) === address ? blob : undefined;
+  });
+}
+
+/**
+ * As `fetchBlob`, for a blob that is going to be opened: hashes it while it arrives, and so relies on the
+ * backend not to change what it said is there. If one did, the blob would not open.
+ */
+async function fetchToOpen(
+  backend: Backend,
+  address: string,
+  buffer: Uint8Array<ArrayBuffer>,
+  signal: AbortSignal | undefined,
+): Promise<Uint8Array<ArrayBuffer>> {
+  return downloadVerified(backend, address, async () => {
+    const arriving = arrivingAddress(buffer);
+    const onReceived = arriving.received;
+    const length = await backend.get(address, buffer, { signal, onReceived }).catch(failReported);
+    return arriving.of(length) === address ? buffer.subarray(0, length) : undefined;
   });
 }
 
@@ -123,7 +141,7 @@ export async function fetchChild(
   const { address, contentKey } = reference;
   let blob: Uint8Array<ArrayBuffer>;
   try {
-    blob = await fetchBlob(backend, address, buffer, signal);
+    blob = await fetchToOpen(backend, address, buffer, signal);
   } catch (error) {
     // Too long: download it with room for any child, so that a damaged blob gives `address` and a
     // wrong length `tree`.

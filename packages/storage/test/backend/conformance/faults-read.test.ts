@@ -39,6 +39,31 @@ testFaults([
     }),
   },
   {
+    fault: "reports bytes as received before they are",
+    detectedBy: ["reports as received"],
+    override: (correct) => ({
+      async get(name, buffer, options) {
+        options?.onReceived?.(0);
+        options?.onReceived?.(buffer.length - 9);
+        return correct.get(name, buffer, options);
+      },
+    }),
+  },
+  {
+    fault: "starts anew without saying so",
+    detectedBy: ["reports as received"],
+    override: (correct) => ({
+      async get(name, buffer, options) {
+        options?.onReceived?.(0);
+        const length = await correct.get(name, buffer);
+        options?.onReceived?.(length);
+        await correct.get(name, buffer);
+        options?.onReceived?.(1);
+        return length;
+      },
+    }),
+  },
+  {
     fault: "rejects a range of a longer blob",
     detectedBy: ["reads a range of a blob"],
     override: (correct) => ({ getRange: async (name, _, ...given) => correct.get(name, ...given) }),

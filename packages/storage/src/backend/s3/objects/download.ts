@@ -1,5 +1,6 @@
 import { throwIfAborted } from "../../../abort.ts";
 import { StorageError } from "../../../errors.ts";
+import type { ReadCallOptions } from "../../backend.ts";
 import type { ErrorResponse } from "../../http/errors.ts";
 import { rangeHeader, readRange, readWhole } from "../../http/read-blob.ts";
 import type { HttpResponse } from "../../http/response.ts";
@@ -10,22 +11,27 @@ import { sendRequest } from "../http/requests.ts";
 import { requireBucket } from "./bucket.ts";
 import { headBlob } from "./head.ts";
 
+/** Options of `getBlob`. */
+interface GetOptions extends Pick<ReadCallOptions, "signal" | "onReceived"> {
+  /** Where to start, to download only as much as fits; by default the whole blob. */
+  readonly offset?: number | undefined;
+}
+
 /**
  * Downloads into the beginning of the buffer.
  *
- * @param offset where to start, to download only as much as fits; by default the whole blob
  * @throws StorageError `address`, transient, if the server has the blob but cannot read it, and others
  */
 export async function getBlob(
   bucket: BucketContext,
   name: string,
   buffer: Uint8Array,
-  signal: AbortSignal | undefined,
-  offset?: number,
+  options: GetOptions,
 ): Promise<number> {
   const attempt = newAttempt();
+  const { signal, offset } = options;
   try {
-    return await download(bucket, name, buffer, { offset, signal, attempt });
+    return await download(bucket, name, buffer, { ...options, attempt });
   } catch (error) {
     const isDamage =
       !signal?.aborted && (await isDamaged(bucket, name, { offset, signal, attempt }));
@@ -56,9 +62,7 @@ function newAttempt(): Attempt {
   return { unreadable: false, received: 0, broke: false };
 }
 
-interface DownloadOptions {
-  readonly offset: number | undefined;
-  readonly signal: AbortSignal | undefined;
+interface DownloadOptions extends GetOptions {
   /** Is filled in during the download. */
   readonly attempt: Attempt;
 }
@@ -92,7 +96,7 @@ async function download(
   bucket: BucketContext,
   name: string,
   buffer: Uint8Array,
-  { offset, signal, attempt }: DownloadOptions,
+  { offset, signal, onReceived, attempt }: DownloadOptions,
 ): Promise<number> {
   const { config, features } = bucket;
   const action = `read ${describeObject(config, name)}`;
@@ -112,7 +116,7 @@ async function download(
       features.bucketExists = true;
       try {
         return await (offset === undefined
-          ? readWhole(buffer, counted(response, attempt), action)
+          ? readWhole(buffer, counted(response, attempt), action, onReceived)
           : readRange(buffer, offset, counted(response, attempt), action));
       } catch (error) {
         attempt.broke = !(error instanceof StorageError);
