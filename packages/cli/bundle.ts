@@ -117,8 +117,11 @@ const PARTS: readonly Part[] = [
     name: "run",
     from: /^packages\/(?:cli\/src\/(?:commands\/(?:put|get|show)|config\/read-config|config\/toml|put\/.*|progress\/.*|keys\/(?:keychain|identity-command))|storage\/src\/(?:backend\/filesystem|crypto\/nacl\/.*))\.ts$/u,
   },
-  { name: "xml", from: /\/s3\/http\/parse-xml\.ts$/u },
-  { name: "object-stores", from: /^packages\/storage\/src\/backend\//u },
+  {
+    name: "object-stores",
+    from: /^packages\/storage\/src\/backend\/(?!s3\/http\/parse-xml\.ts$)/u,
+  },
+  { name: "xml", from: /\/parse-xml\.ts$/u },
   { name: "snapshot-commands", from: /^packages\/cli\/src\/(?:commands\/)?snapshots\//u },
   { name: "commands", from: /./u },
 ];

@@ -18,6 +18,7 @@ let recipient: string;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "idk-lazy-"));
   await writeFile(path("file"), "local");
+  await symlink(join(root, "packages/cli/node_modules"), path("node_modules"));
   const ok = commands(NO_SDK, "sdk");
   await ok("keygen", "--output", path("key"));
   recipient = await ok("recipient");
@@ -78,6 +79,29 @@ requireServer("minio")("idk on MinIO", () => {
     expect(await ok("stat", address)).toContain("5 bytes");
     await bucket.remove();
   });
+
+  test("of the published scripts, it loads the parser of listings only to list", async () => {
+    const bucket = await newBucket(minioServer());
+    const dist = path("object-stores");
+    await built(dist);
+    for (const name of await readdir(dist)) {
+      if (!/^(?:main|run|object-stores)\.cjs(?:\.jsc)?$/u.test(name)) await rm(join(dist, name));
+    }
+    const env = { ...minioVariables(), IDK_IDENTITY: path("key") };
+    const idk = (...args: string[]) => {
+      const store = ["--store", `minio:///${bucket.name}?tls=0`];
+      return run(NO_SDK, [join(dist, "main.cjs"), ...args, ...store], env);
+    };
+    const stored = await idk("put", "--recipient", recipient, path("file"));
+    expect(stored).toMatchObject({ stderr: "", exitCode: 0 });
+    const address = stored.stdout.trim();
+    expect((await idk("get", address)).stdout).toBe("local");
+    // To find the rest of an address, it lists.
+    const { stderr, exitCode } = await idk("get", address.slice(0, 20));
+    expect({ exitCode, stderr }).not.toMatchObject({ exitCode: 0 });
+    expect(stderr).toContain("xml.cjs");
+    await bucket.remove();
+  });
 });
 
 test("the preloaded plugin fails a command that loads slow modules of Node", async () => {
@@ -99,7 +123,6 @@ test("idk put, get and stat of a small file load none of them", async () => {
 test("of the published scripts, they load the first part of the command only", async () => {
   const dist = path("dist");
   await built(dist);
-  await symlink(join(root, "packages/cli/node_modules"), path("node_modules"));
   for (const name of await readdir(dist)) {
     if (!/^(?:main|run)\.cjs(?:\.jsc)?$/u.test(name)) await rm(join(dist, name));
   }
