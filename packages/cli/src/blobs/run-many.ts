@@ -64,7 +64,7 @@ export async function runMany<T>(
       await work(item, signal);
       refusals?.add(undefined);
     } catch (error) {
-      // Another item has ended the run.
+      // Another item has ended the run, or a write.
       if (stop.signal.aborted) throw error;
       await failures.add(nameOf(item), error);
       refusals?.add(codeOf(error));
@@ -72,7 +72,11 @@ export async function runMany<T>(
       onDone();
     }
   };
-  const flushing = flushBehind(session.out, () => stop.abort());
+  let isUnwritten = false;
+  const flushing = flushBehind(session.out, () => {
+    isUnwritten = true;
+    stop.abort();
+  });
   const inFlight = new Set<Promise<void>>();
   const start = async (item: T): Promise<void> => {
     const running = runOne(item);
@@ -90,8 +94,10 @@ export async function runMany<T>(
   } catch (error) {
     // First, because a reader that is slow keeps the write waiting.
     stop.abort();
-    // If a write failed, that is what ended the run.
-    await flushing.settled();
+    // A write that failed has ended the run: its error is the cause.
+    if (isUnwritten) await flushing.settled();
+    // Otherwise wait for what is being written, but not after an interrupt, for a reader that reads no more.
+    if (!session.signal.aborted) await flushing.settled().catch(() => {});
     throw error;
   } finally {
     // Wait: each removes what is incomplete, or prints where it is kept.
@@ -184,7 +190,8 @@ export async function forEachAddress(
     all = done + failures.count;
   } catch (error) {
     meter.finish();
-    await out.flush();
+    const flushed = out.flush().catch(() => {});
+    if (!session.signal.aborted) await flushed;
     if (done > 0 && !out.json) {
       await out.note(
         `idk: ${summary(done)} before it stopped; ${left?.() ?? "the others are left to do"}`,

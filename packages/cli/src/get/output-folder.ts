@@ -103,6 +103,11 @@ export async function openOutputFolder(
   };
 }
 
+/** It was removed or replaced meanwhile: only the files that go there fail. */
+function unusable(path: string, cause: unknown): Failure {
+  return usage(`cannot use the folder ${path}: ${reasonOf(cause)}`, cause);
+}
+
 /**
  * Creates one folder at a time, because a recursive mkdir would follow links. Another program may
  * replace a folder by a link at the same time; see HeldFolders.
@@ -123,14 +128,18 @@ async function makeFolders(
       if (systemCodeOf(error) !== "EEXIST") {
         throw usage(`cannot create the folder ${path}: ${reasonOf(error)}`, error);
       }
-      const stats = await lstat(path);
+      const stats = await lstat(path).catch((cause: unknown) => {
+        throw unusable(path, cause);
+      });
       if (stats.isSymbolicLink()) {
         throw usage(`${path} is a symbolic link; nothing is written through it`);
       }
       if (!stats.isDirectory()) throw usage(`${path} exists and is not a folder`);
     }
   }
-  const real = await realpath(path);
+  const real = await realpath(path).catch((cause: unknown) => {
+    throw unusable(path, cause);
+  });
   if (real !== root && !real.startsWith(root.endsWith(sep) ? root : root + sep)) {
     throw usage(`${path} leads out of ${folder}; nothing is written there`);
   }

@@ -19,7 +19,7 @@ export interface Output {
   text(text: string): Promise<void>;
   /** Content, unchanged. Resolves when the reader has taken it, so that memory stays bounded. */
   bytes(bytes: Uint8Array): Promise<void>;
-  /** Writes what is buffered, and waits for it and for writes that began before. */
+  /** Writes what is buffered, and waits for it and for results that others have begun to write. */
   flush(): Promise<void>;
   /** A line for people on standard error, omitted with `--quiet`. */
   note(text: string): Promise<void>;
@@ -60,7 +60,11 @@ export function createOutput({ json: asJson, screen }: OutputOptions): Output {
     if (buffered !== "") {
       const text = printableLines(buffered);
       buffered = "";
-      writing = send(text);
+      const mine = send(text).finally(() => {
+        // A failure is of this write alone.
+        if (writing === mine) writing = undefined;
+      });
+      writing = mine;
     }
     await writing;
   };

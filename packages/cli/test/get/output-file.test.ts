@@ -152,6 +152,22 @@ describe("get -o", () => {
     expect(readdirSync(path(`${name}/below`))).toEqual(["z"]);
   });
 
+  test("or all of it removed: each file fails, and so do folders in it", async () => {
+    const folder = await openOutputFolder(path("gone"), { names: true, keepHidden: false });
+    const into = async (file: string) => {
+      const { path: to, hold } = await folder.destinationFor(address, { "idk.path": file });
+      const output = await createOutputFile(to, { force: false, address, follow: false, hold });
+      await output.commit();
+    };
+    await into("x");
+    await into("below/x");
+    rmSync(path("gone"), { recursive: true });
+    for (const file of ["y", "z", "below/y", "new/z"]) {
+      const error: unknown = await into(file).catch((reason: unknown) => reason);
+      expect(error).toMatchObject({ code: "usage" });
+    }
+  });
+
   test("before an earlier run is continued: only that of the folder is found", async () => {
     const { file, how } = await prepare("continued");
     const output = await createOutputFile(file, how);

@@ -32,6 +32,26 @@ test("a flush waits for what another one has begun to write", async () => {
   expect(await child.exited).toBe(0);
 });
 
+/** Prints how each of three flushes ended to standard error. */
+const FLUSHES = `
+  const { createOutput } = await import(${JSON.stringify(OUTPUT)});
+  const { createScreen } = await import(${JSON.stringify(SCREEN)});
+  const out = createOutput({ json: false, screen: createScreen() });
+  await out.result("lost", undefined);
+  for (let i = 0; i < 3; i++) console.error(await out.flush().then(() => "ok", ({ code }) => code));
+  process.exit(0);
+`;
+
+test.skipIf(process.platform !== "linux")("a write that failed fails no later flush", async () => {
+  const child = Bun.spawn([process.execPath, "-e", FLUSHES], {
+    env: isolated({}),
+    stdout: Bun.file("/dev/full"),
+    stderr: "pipe",
+  });
+  const outcomes = (await new Response(child.stderr).text()).trimEnd().split("\n");
+  expect(outcomes).toEqual(["output", "ok", "ok"]);
+});
+
 describe("lines written concurrently", () => {
   test.each([
     ["result", "stdout"],
