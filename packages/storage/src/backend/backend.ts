@@ -189,7 +189,8 @@ export interface ReadCallOptions extends CallOptions {
   /**
    * Called by a `get` that is in progress with how many bytes are at the beginning of the buffer and stay
    * as they are; with 0 first, and again whenever it starts anew. So the caller can hash them while it
-   * waits for others. A backend need not call it.
+   * waits for others. A backend need not call it. A wrapper that passes it on and then reads from
+   * elsewhere calls it with 0 before.
    */
   readonly onReceived?: ((length: number) => void) | undefined;
 }

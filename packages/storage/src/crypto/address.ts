@@ -29,6 +29,7 @@ const PART_MIN = 2 ** 16;
 export function arrivingAddress(buffer: Uint8Array): ArrivingAddress {
   let hashing: Hashing | undefined;
   let hashed = 0;
+  let reported = 0;
   const hashUpTo = (length: number): void => {
     hashing ??= startSha256();
     hashing.update(buffer.subarray(hashed, length));
@@ -36,11 +37,14 @@ export function arrivingAddress(buffer: Uint8Array): ArrivingAddress {
   };
   return {
     received(length) {
-      if (length === 0) [hashing, hashed] = [undefined, 0];
-      else if (length - hashed >= PART_MIN) hashUpTo(length);
+      reported = length;
+      if (length < hashed || length === 0) [hashing, hashed] = [undefined, 0];
+      if (length - hashed >= PART_MIN) hashUpTo(length);
     },
     of(length) {
-      if (hashing === undefined || length < hashed) return addressOf(buffer.subarray(0, length));
+      // What came last was not reported, and may have replaced what was.
+      if (hashing === undefined || length !== reported)
+        return addressOf(buffer.subarray(0, length));
       hashUpTo(length);
       return toHex(hashing.digest()) as Address;
     },

@@ -1,6 +1,6 @@
 import { aliceStore, drain, outcome, random, sha256 } from "../../support.ts";
 import { describe, expect, test } from "bun:test";
-import type { Backend } from "../../../src/index.ts";
+import { type Backend, StorageError, withRetry } from "../../../src/index.ts";
 import { memory } from "../../../src/backend/memory.ts";
 import { watched } from "../watched.ts";
 
@@ -31,6 +31,66 @@ describe("a damaged download", () => {
     "a cut": (bytes) => bytes.length - 1,
     "nothing at all": () => 0,
   };
+
+  /** Writes other bytes into the buffer, says that they are there, and fails. */
+  const broken = (buffer: Uint8Array, length: number, say: (length: number) => void): never => {
+    say(0);
+    buffer.fill(7, 0, length);
+    say(length);
+    throw new StorageError("unavailable", "the connection broke", { transient: true });
+  };
+
+  test("that broke off does not count, once the whole has come", async () => {
+    const inner = memory();
+    const content = random(2 * MiB);
+    const address = await aliceStore({ backend: inner, chunkSize: CHUNK }).put(content);
+    const begun = new Set<string>();
+    const flakyOnce = withRetry({
+      ...inner,
+      local: false,
+      async get(name, buffer, options = {}) {
+        const { onReceived = () => {} } = options;
+        if (!begun.has(name)) {
+          begun.add(name);
+          broken(buffer, 2 ** 17, onReceived);
+        }
+        onReceived(0);
+        const length = await inner.get(name, buffer, options);
+        for (let at = 2 ** 16; at < length; at += 2 ** 16) onReceived(at);
+        onReceived(length);
+        return length;
+      },
+    });
+    const store = aliceStore({ backend: flakyOnce, chunkSize: CHUNK });
+    expect(sha256(await (await store.get(address)).bytes())).toBe(sha256(content));
+    expect(begun.size).toBe(9);
+  });
+
+  test.each([2 ** 17, 2 ** 18])(
+    "of %i bytes that broke off does not count if another store, which reports nothing, has it",
+    async (received) => {
+      const inner = memory();
+      const content = random(2 * MiB);
+      const address = await aliceStore({ backend: inner, chunkSize: CHUNK }).put(content);
+      let fallbacks = 0;
+      const failover: Backend = {
+        ...inner,
+        local: false,
+        async get(name, buffer, options = {}) {
+          const { onReceived = () => {} } = options;
+          try {
+            return broken(buffer, Math.min(received, buffer.length), onReceived);
+          } catch {
+            fallbacks += 1;
+            return inner.get(name, buffer, options);
+          }
+        },
+      };
+      const store = aliceStore({ backend: failover, chunkSize: CHUNK });
+      expect(sha256(await (await store.get(address)).bytes())).toBe(sha256(content));
+      expect(fallbacks).toBe(9);
+    },
+  );
 
   for (const [what, damage] of Object.entries(damages)) {
     test(`by ${what} is retried once before it counts`, async () => {
