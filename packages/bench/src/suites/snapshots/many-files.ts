@@ -3,7 +3,7 @@ import { lstatSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from "
 import { open } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { boundsFor } from "../../harness/bounds.ts";
+import { type Bounds, boundsFor } from "../../harness/bounds.ts";
 import { freshName, noise, sha256 } from "../../harness/content.ts";
 import { inLanes } from "../../harness/interleave.ts";
 import { run } from "../../harness/processes.ts";
@@ -84,39 +84,54 @@ export interface BarePack {
   readonly paths: readonly string[];
 }
 
+/** Bounds by the number of files in a pack: the last one has fewer. */
+async function boundsOf(packs: readonly BarePack[]): Promise<(pack: BarePack) => Bounds> {
+  const bounds = new Map<number, Bounds>();
+  for (const { paths } of [packs[0], packs.at(-1)].filter((pack) => pack !== undefined)) {
+    bounds.set(paths.length, await boundsFor(paths.length * FILE_SIZE));
+  }
+  return ({ paths }) => bounds.get(paths.length)!;
+}
+
 /** Reads, hashes and seals all files, and sends them by bare requests. */
 export async function send(source: string, access: ObjectStoreAccess): Promise<BarePack[]> {
-  const [s3, bounds] = [bareS3(access), await boundsFor(PACK)];
-  const [paths, each] = [list(source), PACK / FILE_SIZE];
+  const [s3, paths, each] = [bareS3(access), list(source), PACK / FILE_SIZE];
   const packs = Array.from({ length: Math.ceil(paths.length / each) }, (_, i) => ({
     name: freshName(),
     paths: paths.slice(i * each, (i + 1) * each),
   }));
-  await inLanes(packs, IN_FLIGHT, async ({ name, paths: those }) => {
-    const contents = those.map((path) => readFileSync(join(source, path)));
+  const boundsFrom = await boundsOf(packs);
+  await inLanes(packs, IN_FLIGHT, async (pack) => {
+    const contents = pack.paths.map((path) => readFileSync(join(source, path)));
     for (const content of contents) sha256(content);
     const bytes = Buffer.concat(contents);
-    bounds.seal();
-    await s3.put(name, bytes, sha256(bytes));
+    boundsFrom(pack).seal();
+    await s3.put(pack.name, bytes, sha256(bytes));
   });
   return packs;
 }
 
-/** Fetches what was sent by bare requests, hashes and opens it, and hashes and writes all files. */
+/**
+ * Fetches what was sent by bare requests, hashes and opens it, and hashes and writes all files.
+ *
+ * @throws Error if an object has another length
+ */
 export async function receive(
   packs: readonly BarePack[],
   access: ObjectStoreAccess,
   target: string,
 ): Promise<void> {
-  const [s3, bounds] = [bareS3(access), await boundsFor(PACK)];
+  const [s3, boundsFrom] = [bareS3(access), await boundsOf(packs)];
   const folders = new Set(packs.flatMap(({ paths }) => paths.map((path) => dirname(path))));
   for (const folder of folders) mkdirSync(join(target, folder));
   const buffers = Array.from({ length: IN_FLIGHT }, () => Buffer.alloc(PACK));
-  await inLanes(packs, IN_FLIGHT, async ({ name, paths }, lane) => {
+  await inLanes(packs, IN_FLIGHT, async (pack, lane) => {
     const buffer = buffers[lane]!;
-    sha256(buffer.subarray(0, await s3.get(name, buffer)));
-    bounds.open();
-    for (const [index, path] of paths.entries()) {
+    const length = await s3.get(pack.name, buffer);
+    if (length !== pack.paths.length * FILE_SIZE) throw new Error(`a pack has ${length} bytes`);
+    sha256(buffer.subarray(0, length));
+    boundsFrom(pack).open();
+    for (const [index, path] of pack.paths.entries()) {
       const content = buffer.subarray(index * FILE_SIZE, (index + 1) * FILE_SIZE);
       sha256(content);
       writeFileSync(join(target, path), content, { flag: "wx" });

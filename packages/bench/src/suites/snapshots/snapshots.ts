@@ -209,19 +209,21 @@ async function timed(setting: Setting): Promise<Findings> {
     },
   };
   const least: Lane = {
-    labels: labels(ways.map(([way]) => `${way}: bound`)),
+    labels: labels(ways.map(([way]) => `${way}: least work`)),
     async sample() {
       const target = fresh();
       await load.look();
       const bare = scratch.at("bare");
       let packs: BarePack[] = [];
-      return [
+      const samples = [
         await measurePeak(async () => {
           packs = await send(source, bare);
         }),
         await measurePeak(async () => list(source)),
         await measurePeak(() => receive(packs, bare, target)),
       ];
+      await expectEqual(source, target);
+      return samples;
     },
   };
   const sampling = { rounds: iterations ?? (quick ? 1 : 5), warmups: quick ? 0 : 1, signal };
@@ -229,7 +231,7 @@ async function timed(setting: Setting): Promise<Findings> {
     const busy = load.isBusy();
     return [
       ...ways.map(([way, { kind, work = "the least work", ...bound }]) => {
-        const sides = { of: of(way), to: of(`${way}: bound`), kind };
+        const sides = { of: of(way), to: of(`${way}: least work`), kind };
         const title = `${way}: ${kind === "cpu" ? "CPU time" : "time"} to that of ${work}`;
         const target = ratioTarget(title, sides, bound);
         return kind === "cpu" ? target : unlessBusy(target, busy);
