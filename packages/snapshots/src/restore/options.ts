@@ -108,7 +108,7 @@ export type RestoreEvent =
   /** An entry is done. */
   | {
       readonly kind: "entry";
-      /** Put together each time that it is asked for. */
+      /** Put together each time that it is asked for, from names that the event holds. */
       readonly path: Uint8Array;
       readonly type: Entry["type"];
       readonly action: RestoreAction;

@@ -65,6 +65,33 @@ test.each([0, 1, 3])(
   },
 );
 
+test("they start before the first pack if all of much is written, and not otherwise", async () => {
+  const started = async (options: Partial<RestoreOptions>, from = opened) => {
+    let starts = 0;
+    const none = fileThreads(0);
+    const counting = { ...none, start: async () => void (starts += 1) };
+    const target = join(base, `started-${randomBytes(4).toString("hex")}`);
+    await restoreWith(host, from, { target, ...options }, counting);
+    rmSync(target, { recursive: true, force: true });
+    return starts;
+  };
+  expect(await started({})).toBe(1);
+  for (const options of [
+    { include: ["d1"] },
+    { exclude: ["d1"] },
+    { path: "d1" },
+    { dryRun: true },
+    { overwrite: "if-changed" },
+  ] as const) {
+    expect(await started(options)).toBe(0);
+  }
+  const little = join(base, "little");
+  mkdirSync(little);
+  writeFileSync(join(little, "file"), Buffer.alloc(2 ** 25 - 1));
+  const { opened: small } = await snapshotOf(host, little);
+  expect(await started({}, small)).toBe(0);
+});
+
 test("what fails in a thread is an error of its file", async () => {
   const target = join(base, "in-the-way");
   for (const folder of [3, 150])

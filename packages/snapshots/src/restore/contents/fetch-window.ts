@@ -41,14 +41,8 @@ interface Outcome {
   /** What the plaintext lies in. */
   readonly buffer?: PackBuffer;
   readonly error?: unknown;
-  /** By index. */
-  readonly written: ReadonlyMap<number, Written>;
-}
-
-/** A file that a thread has written, or why it could not. */
-interface Written {
-  readonly file: ShortFile;
-  readonly error: Error | undefined;
+  /** By index, with an error for each that could not be. */
+  readonly written: ReadonlyMap<number, Error | undefined>;
 }
 
 /** Packs that are fetched and written at once, each up to 4 MiB. */
@@ -59,7 +53,7 @@ const PACKS_FOR_THREADS = 8;
 export const BYTES_FOR_THREADS: number = PACKS_FOR_THREADS * DATA_PACK;
 /** Folders that are kept open for one job. With `AHEAD` jobs and open long files, less than 1,024 are. */
 const FOLDERS_FOR_THREAD = 128;
-const NONE: Outcome["written"] = new Map();
+const NONE: ReadonlyMap<number, Error | undefined> = new Map();
 
 /**
  * @param done is called with a file that is restored
@@ -125,13 +119,12 @@ export function fetchWindow(
     const { blob, contentKey } = await packs.sealedData(row, signal, into);
     throwIfAborted(signal);
     const pinned = new Map<Planned["parent"], Folder>();
-    /** Those in the table. */
-    const given: { readonly index: number; readonly file: ShortFile }[] = [];
+    /** Those in the table, by their indexes. */
+    const given: number[] = [];
     const table: TableFile[] = [];
     try {
       for (let index = 0; index < short.length; index += 1) {
-        const file = short.at(index);
-        const { parent, name, hash, attributes, piece } = file;
+        const { parent, name, hash, attributes, piece } = short.at(index);
         const isNotForThreads = attributes.extended !== undefined;
         if (isNotForThreads || (!pinned.has(parent) && pinned.size === FOLDERS_FOR_THREAD))
           continue;
@@ -145,7 +138,7 @@ export function fetchWindow(
           }
           pinned.set(parent, folder);
         }
-        given.push({ index, file });
+        given.push(index);
         const { hasTemporaryNames } = parent;
         table.push({ folder: folder.fd, hasTemporaryNames, name, hash, attributes, piece });
       }
@@ -162,13 +155,10 @@ export function fetchWindow(
       if ("message" in outcome.plaintext) {
         return { error: errorOfThread(outcome.plaintext), written: NONE };
       }
-      for (const { at, message } of outcome.warnings) report.warning(given[at]!.file, message);
-      const written = new Map<number, Written>();
-      for (const { index, file } of given) written.set(index, { file, error: undefined });
-      for (const { at, fault } of outcome.faults) {
-        const { index, file } = given[at]!;
-        written.set(index, { file, error: errorOfThread(fault) });
-      }
+      for (const { at, message } of outcome.warnings) report.warning(short.at(given[at]!), message);
+      const written = new Map<number, Error | undefined>();
+      for (const index of given) written.set(index, undefined);
+      for (const { at, fault } of outcome.faults) written.set(given[at]!, errorOfThread(fault));
       const { start, length: plaintextLength } = outcome.plaintext;
       const { buffer } = outcome;
       return { plaintext: buffer.subarray(start, start + plaintextLength), buffer, written };
@@ -178,12 +168,13 @@ export function fetchWindow(
   };
 
   const writeShort = ({ short }: Pack, index: number, outcome: Outcome): void => {
-    const written = outcome.written.get(index);
-    const file = written?.file ?? short.at(index);
+    const file = short.at(index);
     try {
       if (outcome.plaintext === undefined) throw outcome.error;
-      if (written?.error !== undefined) throw written.error;
-      if (written === undefined) {
+      const isWritten = outcome.written.has(index);
+      const error = outcome.written.get(index);
+      if (error !== undefined) throw error;
+      if (!isWritten) {
         const { parent, name, hash, attributes, piece } = file;
         const { hasTemporaryNames } = parent;
         const warn = (message: string) => report.warning(file, message);
