@@ -6,7 +6,13 @@
  * `NaCl` is what `loadNaCl` of `@idk/storage` returns.
  */
 export { assertLength, concat, equal, fromHex, onlyZeros, toHex, utf8 } from "../bytes.ts";
-export { type Hashes, sha256 as hash, hkdf as kdf, hmac as mac } from "../crypto/hash.ts";
+export {
+  type Hashes,
+  type Hashing,
+  sha256 as hash,
+  hkdf as kdf,
+  hmac as mac,
+} from "../crypto/hash.ts";
 export type { ChildKind, RootKeys } from "../crypto/key-schedule.ts";
 export { decodeKey, encodeKey } from "../crypto/key-text.ts";
 export { randomKey } from "../crypto/key-schedule.ts";

@@ -21,8 +21,9 @@ export interface Hashes {
 
 /** A hash that is being computed. */
 export interface Hashing {
+  /** Adds the bytes that come next. */
   update(bytes: Uint8Array): void;
-  /** Call it once, at the end. */
+  /** The 32 bytes of the hash. Call it once, at the end. */
   digest(): Uint8Array;
 }
 
