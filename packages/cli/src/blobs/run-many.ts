@@ -190,6 +190,7 @@ export async function forEachAddress(
     all = done + failures.count;
   } catch (error) {
     meter.finish();
+    // Results that cannot be written do not hide why the run ended, nor, after an interrupt, delay the note.
     const flushed = out.flush().catch(() => {});
     if (!session.signal.aborted) await flushed;
     if (done > 0 && !out.json) {

@@ -118,6 +118,7 @@ function hashesOfRuntime(): Hashes {
 
 /** `H(x)`: the SHA-256 (FIPS 180-4) of the parts one after the other, 32 bytes. */
 export const sha256: Hashes["sha256"] = hashes.sha256;
+/** The same for parts that come one after another. */
 export const startSha256: Hashes["startSha256"] = hashes.startSha256;
 /** `MAC(S, x)`: HMAC-SHA-256 (RFC 2104) of the parts one after the other under a key, 32 bytes. */
 export const hmac: Hashes["hmac"] = hashes.hmac;

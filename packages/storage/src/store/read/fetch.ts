@@ -38,7 +38,8 @@ export async function fetchBlob(
 
 /**
  * As `fetchBlob`, for a blob that is going to be opened: hashes it while it arrives, and so relies on the
- * backend not to change what it said is there. If one did, the blob would not open.
+ * backend not to change what it said is there. If one did by mistake, the blob would not open; only bytes
+ * that were sealed with its key would.
  */
 async function fetchToOpen(
   backend: Backend,
