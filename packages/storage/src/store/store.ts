@@ -225,7 +225,10 @@ export interface Store {
    */
   scan(options?: ScanOptions): AsyncIterable<ScannedBlob>;
 
-  /** Ends the store's threads and closes the backend. */
+  /**
+   * Ends the store's threads and closes the backend. Wait for calls in progress first: those that
+   * use threads fail with `aborted`, and so do such calls afterwards.
+   */
   close(): Promise<void>;
   /** As `close`, for `await using`. */
   [Symbol.asyncDispose](): Promise<void>;

@@ -10,6 +10,9 @@ export interface LeafWorkers {
    * The threads, once they run. Undefined until then, and if they cannot run: the caller does the
    * work itself and asks again for the next leaf. While the threads start this waits for one turn of
    * the event loop, which starting them requires.
+   *
+   * @throws StorageError `aborted` once closed: a call in progress then ends the same way whether
+   *   its threads run yet or not
    */
   ready(): Promise<ReadyWorkers | undefined>;
   /** Ends the threads. Jobs in progress fail. */
@@ -88,7 +91,7 @@ export function createLeafWorkers(nacl: NaClChoice, threads: number): LeafWorker
       // Piscina's types follow the other of two declarations of postMessage.
       return await pool.run(task, { name, transferList: transferred as never });
     } catch (cause) {
-      if (closed) throw new StorageError("aborted", "the store was closed", { cause });
+      if (closed) throw storeClosed(cause);
       throw new StorageError(
         "unavailable",
         "a worker thread failed; try again with fewer workers, or with workers: 0",
@@ -100,10 +103,11 @@ export function createLeafWorkers(nacl: NaClChoice, threads: number): LeafWorker
   return {
     threads,
     async ready() {
-      if (closed) return undefined;
+      if (closed) throw storeClosed();
       starting ??= start();
       // If the backend responds without waiting, nothing else lets the threads report.
       if (!settled) await turn();
+      if (closed) throw storeClosed();
       return running;
     },
     async close() {
@@ -114,6 +118,10 @@ export function createLeafWorkers(nacl: NaClChoice, threads: number): LeafWorker
       await starting;
     },
   };
+}
+
+function storeClosed(cause?: unknown): StorageError {
+  return new StorageError("aborted", "the store was closed", { cause });
 }
 
 const THREADS_MAX = 64;
