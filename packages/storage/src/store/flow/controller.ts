@@ -5,6 +5,9 @@
  * The number needed is that of TCP: bytes in flight = rate × round trip. A store does not tell its
  * round trip, so it is found as TCP finds it. More are let in, and they stay if the rate grows:
  *
+ * - **The base** is how many there are without a reason for more. It is given, and if the first round's
+ *   calls show that they would carry less than a process can seal or open, up to twice that: a store 50 ms
+ *   away then has eight chunks in flight and not four, while one nearby keeps four.
  * - **Slow start** doubles the number each round, until a doubling brings less than a quarter more,
  *   which is how BBR finds that the line is full (Cardwell et al., "BBR: Congestion-Based Congestion
  *   Control", ACM Queue 14(5), 2016). The number before that doubling is the knee. Beyond it, the
@@ -16,7 +19,7 @@
  * - After that it grows by one each round while the rate keeps up, and falls back if it does not:
  *   additive increase and multiplicative decrease (Chiu and Jain, 1989), by the gradient of what is
  *   measured, as in Netflix's concurrency-limits. If the processor or the line is the limit, it stays
- *   where it began, because more would only take memory.
+ *   at the base, because more would only take memory.
  * - A retry brings it back to where it began for a while, and to two if nothing succeeds. While more than
  *   a tenth of the attempts fail, it is halved, down to four: the store refuses so many, and each one that
  *   it refuses is tried again. Once nothing fails any more, it grows by one each few rounds.
@@ -61,6 +64,9 @@ const PRESSURE_MAX = 3 * RETRY_PRESSURE;
 /** A call for nothing is worth so many bytes, so that small and large ones are measured alike. */
 const CALL_BYTES = 64 * 1024;
 
+/** Bytes per millisecond that a process can seal or open on two cores, hashing included: some 400 MiB/s. */
+const PROCESS_RATE = 0.4 * 2 ** 20;
+
 /**
  * Milliseconds. Round trips are shorter: calls that take longer wait for the line, and more of them
  * would take longer still.
@@ -104,9 +110,11 @@ function earnedBy({ calls, rate: fewer }: Measured, rate: number): number {
   return calls * (rate / fewer) ** 3;
 }
 
-/** @param first the number in flight at first, which is kept while more bring nothing: 2 or more */
+/** @param first the number in flight at first: 2 or more */
 export function createController(first: number): Controller {
   let limit = first;
+  /** What is kept while more bring nothing: `first` to twice that. */
+  let base = first;
   let running = 0;
   /** When the last call ended, if none is running. */
   let idleSince = 0;
@@ -115,7 +123,7 @@ export function createController(first: number): Controller {
   let doubling = true;
   let wait = 0;
   let nextWait = WAIT_FIRST;
-  /** The rate with `first` in flight, and with the most that a doubling led to and that paid. */
+  /** The rate with the base in flight, and with the most that a doubling led to and that paid. */
   let start: Measured | undefined;
   let knee: Measured | undefined;
   /** The shortest of the calls that transfer most, in milliseconds. */
@@ -175,20 +183,25 @@ export function createController(first: number): Controller {
     isRoundFinished = true;
     if (!isWarm) {
       isWarm = true;
+      if (pressure > 0 || slow || !isReached || most <= CALL_BYTES) return;
+      // Bytes in flight = rate × round trip, for the rate of the process.
+      const needed = Math.ceil((PROCESS_RATE * shortest) / (most + CALL_BYTES));
+      base = Math.max(first, Math.min(needed, 2 * first));
+      change(base);
       return;
     }
     // Whoever consumes or produces the content was what it waited for.
     if (!isFull) return;
     // With pauses, a low rate shows that the store has become slower, but a high one shows nothing.
-    if (limit <= first || start === undefined || knee === undefined) {
+    if (limit <= base || start === undefined || knee === undefined) {
       if (hasPauses) return;
-      start = { calls: first, rate: start === undefined ? rate : (start.rate + rate) / 2 };
+      start = { calls: base, rate: start === undefined ? rate : (start.rate + rate) / 2 };
       knee = start;
     }
     const earnedSinceStart = earnedBy(start, rate);
     const earned =
       limit > knee.calls ? Math.min(earnedSinceStart, earnedBy(knee, rate)) : earnedSinceStart;
-    if (earned < limit && limit > first) {
+    if (earned < limit && limit > base) {
       if (earnedSinceStart < knee.calls) knee = start;
       change(Math.max(knee.calls, Math.floor(earned)));
       if (limit === knee.calls) giveUpGrowing();
@@ -229,6 +242,7 @@ export function createController(first: number): Controller {
         retry() {
           failedInARow += 1;
           succeededInARow = 0;
+          if (base > first) [base, start] = [first, undefined];
           doubling = false;
           wait = WAIT_AFTER_RETRY;
           pressure += RETRY_PRESSURE;

@@ -55,13 +55,33 @@ const far = (): Line => ({ roundTrip: 400, rate: 1e6 });
 describe("the number of calls in flight", () => {
   test("doubles each round while the rate doubles", () => {
     const { complete } = driver(createController(4), far());
-    // The first one to complete begins a round of 4, to warm up; then two of 8 are measured.
-    expect(new Set(complete(21))).toEqual(new Set([4, 8]));
+    // The first one to complete begins a round of 4, to warm up.
+    expect(complete(5)).toEqual([4, 4, 4, 4, 8]);
     expect(new Set(complete(100))).toEqual(new Set([8, 16, 32, 64]));
   });
 
+  test("at first become as many as a process can use, and at most twice as many", () => {
+    const afterFirst = (roundTrip: number, bytes: number) =>
+      driver(createController(4), { roundTrip, rate: 1e9 }).complete(5, bytes).at(-1);
+    // 400 MiB/s are 4 MiB in 10 ms.
+    expect(afterFirst(39, 4 * MiB)).toBe(4);
+    expect(afterFirst(59, 4 * MiB)).toBe(6);
+    expect(afterFirst(500, 4 * MiB)).toBe(8);
+    expect(afterFirst(59, 40 * MiB)).toBe(4);
+    // Those that carry nothing may double each round anyway.
+    expect(afterFirst(500, 4096)).toBe(4);
+  });
+
+  test("stay as many as at first if one of the first fails", () => {
+    const controller = createController(4);
+    const { calls, complete } = driver(controller, far());
+    complete(2);
+    calls[0]!.call.retry();
+    expect(new Set(complete(100))).toEqual(new Set([4]));
+  });
+
   test("returns to where it began if more bring nothing, and tries again more and more rarely", () => {
-    const { complete } = driver(createController(4), { roundTrip: 45, rate: 250_000 });
+    const { complete } = driver(createController(4), { roundTrip: 20, rate: 600_000 });
     expect(Math.max(...complete(40))).toBe(8);
     const later = complete(400);
     expect(Math.max(...later)).toBe(5);
@@ -133,7 +153,7 @@ describe("the number of calls in flight", () => {
       pause(10_000);
       complete(1);
     }
-    expect(controller.limit()).toBeLessThan(8);
+    expect(controller.limit()).toBe(8);
   });
 
   test("falls back when the line gets slower, although the last call before each pause fails", () => {
@@ -148,7 +168,7 @@ describe("the number of calls in flight", () => {
       pause(10_000);
       call.end(ends, undefined);
     }
-    expect(controller.limit()).toBeLessThan(8);
+    expect(controller.limit()).toBe(8);
   });
 
   test("stays what it has become while each pause is after as many calls as are allowed", () => {
@@ -225,6 +245,6 @@ describe("the number of calls in flight", () => {
     expect(controller.limit()).toBe(64);
     line.rate = 40_000;
     complete(400);
-    expect(controller.limit()).toBeLessThan(8);
+    expect(controller.limit()).toBe(8);
   });
 });

@@ -58,13 +58,13 @@ async function transfer(
   return { ms: clock.now(), retries, most: seen.most, mean: seen.sum / seen.calls };
 }
 
-/** The same by a fixed number and by an adaptive one, summed over ten runs with other chances. */
+/** The same by a fixed number and by an adaptive one, summed over sixty runs with other chances. */
 async function compare(linkOf: (seed: number) => Link, given: Transfer = {}) {
   const sum = {
     fixed: { ms: 0, retries: 0, most: 0 },
     adaptive: { ms: 0, retries: 0, most: 0 },
   };
-  for (let seed = 1; seed <= 10; seed++) {
+  for (let seed = 1; seed <= 60; seed++) {
     for (const how of ["fixed", "adaptive"] as const) {
       const { ms, retries, most } = await transfer(how, linkOf(seed), { ...given, seed });
       sum[how].ms += ms;
