@@ -15,9 +15,18 @@ export interface AddressSource {
   readonly removes?: boolean;
 }
 
+/** An address to work on. */
+export interface Target {
+  readonly given: string;
+  readonly address: Address;
+  /** Bytes of the blob, if a listing reported them. */
+  readonly size?: number | undefined;
+  readonly error?: undefined;
+}
+
 /** An address, or why there is none. */
 export type Listed =
-  | { readonly given: string; readonly address: Address; readonly error?: undefined }
+  | Target
   | { readonly given: string; readonly address?: undefined; readonly error: unknown };
 
 /**

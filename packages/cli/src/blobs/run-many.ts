@@ -5,13 +5,13 @@ import { createListFailures, type ItemFailures } from "../errors/item-failures.t
 import { flushBehind } from "../output/flush-behind.ts";
 import type { Meter } from "../progress/meter.ts";
 import type { Session } from "../session.ts";
-import { type AddressSource, type Listed, readAddresses } from "./address-list.ts";
+import { type AddressSource, type Listed, type Target, readAddresses } from "./address-list.ts";
 
 /** Consecutive store failures that end the run. */
 export const REFUSALS_MAX = 16;
 
 /** Roots rewritten concurrently; each may take 4 MiB of memory. */
-export const ROOTS_AT_ONCE = 8;
+export const ROOTS_AT_ONCE = 12;
 
 /** Counts store failures in a row. */
 export interface Refusals {
@@ -109,13 +109,13 @@ export async function runMany<T>(
 /** `runMany` for addresses; one that could not be found is a failure. */
 export function runAddresses(
   listed: AsyncIterable<Listed> | Iterable<Listed>,
-  work: (address: Address, signal: AbortSignal) => Promise<void>,
+  work: (target: Target, signal: AbortSignal) => Promise<void>,
   options: Omit<ManyOptions<Listed>, "nameOf">,
   session: Session,
 ): Promise<void> {
-  const workOn = async ({ address, error }: Listed, signal: AbortSignal): Promise<void> => {
-    if (address === undefined) throw error;
-    await work(address, signal);
+  const workOn = async (target: Listed, signal: AbortSignal): Promise<void> => {
+    if (target.address === undefined) throw target.error;
+    await work(target, signal);
   };
   return runMany(listed, workOn, { ...options, nameOf: nameOfListed }, session);
 }
@@ -179,7 +179,7 @@ export async function forEachAddress(
   try {
     await runAddresses(
       readAddresses(source, opened, session, minDigits),
-      async (address, signal) => {
+      async ({ address }, signal) => {
         await work(address, signal, meter);
         done += 1;
       },

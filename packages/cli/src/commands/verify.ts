@@ -151,5 +151,7 @@ async function measured(
 }
 
 async function* listed(opened: Store, signal: AbortSignal): AsyncGenerator<Listed> {
-  for await (const { address } of opened.list({ signal })) yield { given: address, address };
+  for await (const { address, size } of opened.list({ signal })) {
+    yield { given: address, address, size };
+  }
 }

@@ -67,6 +67,6 @@ export async function verifyShard(
   );
 }
 
-function targetOf({ name }: ListedBlob): Listed {
-  return { given: name, address: name as Listed["address"] & string };
+function targetOf({ name, size }: ListedBlob): Listed {
+  return { given: name, address: name as Listed["address"] & string, size };
 }

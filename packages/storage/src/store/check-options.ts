@@ -90,6 +90,12 @@ export const CHUNKS_AT_ONCE = 4;
  */
 export const ITEMS_AT_ONCE = 24;
 
+/**
+ * Whole blobs in flight that may have up to 16 MiB. The number that memory allows is taken from those that
+ * came before, which may all have been short.
+ */
+export const LARGE_AT_ONCE = 8;
+
 /** @throws StorageError `usage` */
 export function checkConcurrency(concurrency: number | undefined): number | undefined {
   if (concurrency === undefined) return undefined;

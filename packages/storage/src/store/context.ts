@@ -3,6 +3,7 @@ import type { BufferPool } from "./buffers.ts";
 import type { Defaults } from "./check-options.ts";
 import type { Flows } from "./flow/flow.ts";
 import type { LeafWorkers } from "./workers/pool.ts";
+import type { Queue } from "./queue.ts";
 import type { NaCl } from "../crypto/nacl/nacl.ts";
 
 /** What every operation of a store works with. */
@@ -13,6 +14,12 @@ export interface StoreContext {
   readonly readBuffers: BufferPool;
   /** As `readBuffers`, for roots, of which many may be read at once. */
   readonly rootBuffers: BufferPool;
+  /** For blobs of any kind, that are fetched as a whole and not opened. */
+  readonly blobBuffers: BufferPool;
+  /** Runs what fetches a blob of unknown size, or of more than 64 KiB: of them, few are in flight. */
+  readonly queueLarge: Queue;
+  /** Runs what checks the chunks of a tree: of a few trees at once, each of which has many in flight. */
+  readonly queueTree: Queue;
   /** For blobs that are sealed and written. */
   readonly writeBuffers: BufferPool;
   /** For leaves of large content; undefined if they are disabled or not available. */

@@ -3,7 +3,7 @@ import { type GetItem, type GetManyOptions, type GetResult, getMany } from "./re
 import type { Store } from "./store.ts";
 import type { StoreOptions } from "./options.ts";
 import type { Items } from "./items.ts";
-import { CHUNKS_AT_ONCE, assertOptions, checkStoreOptions } from "./check-options.ts";
+import { LARGE_AT_ONCE, assertOptions, checkStoreOptions } from "./check-options.ts";
 import { budgetOf } from "./flow/budget.ts";
 import type { StoreContext } from "./context.ts";
 import { type Flow, createFlows } from "./flow/flow.ts";
@@ -27,6 +27,9 @@ import { verify } from "./maintenance/verify.ts";
 import pLimit from "p-limit";
 import { type LeafWorkers, aheadOf, createLeafWorkers, threadsOf } from "./workers/pool.ts";
 
+/** Trees whose chunks are checked at the same time. */
+const TREES_AT_ONCE = 4;
+
 /** How many a store keeps; each has some 2 MiB. */
 const ROOT_BUFFERS = 16;
 
@@ -45,7 +48,7 @@ export function createStore(options: StoreOptions): Store {
   }
   const defaults = checkStoreOptions(options);
   const budget = budgetOf(options.memory);
-  const flows = createFlows(backend, budget);
+  const flows = createFlows(backend, budget, defaults.concurrency);
   const chunksOf = (flow: Flow) => defaults.concurrency ?? flow.width();
   let context: Promise<StoreContext> | undefined;
   const loadContext = (): Promise<StoreContext> => {
@@ -59,13 +62,15 @@ export function createStore(options: StoreOptions): Store {
       readBuffers: createBufferPool(() => chunksOf(flows.readLeaves) + 1),
       writeBuffers: createBufferPool(() => chunksOf(flows.writeLeaves) + 1 + aheadOf(workers)),
       rootBuffers: createBufferPool(() => Math.min(ROOT_BUFFERS, flows.readRoots.width())),
+      blobBuffers: createBufferPool(() => Math.min(LARGE_AT_ONCE, flows.wholeBlobs.width())),
+      queueLarge: pLimit(LARGE_AT_ONCE),
+      queueTree: pLimit(TREES_AT_ONCE),
       flows,
     }));
     return context;
   };
   let sawDedupSecret = defaults.dedupSecret !== undefined;
   const workers = createWorkers(options);
-  const queueUnverified = pLimit(defaults.concurrency ?? CHUNKS_AT_ONCE);
   const close = async () => {
     try {
       await workers?.close();
@@ -98,8 +103,7 @@ export function createStore(options: StoreOptions): Store {
       if (given?.dedupSecret !== undefined) sawDedupSecret = true;
       return reseal(await loadContext(), address, recipients, given);
     },
-    verify: async (address, given = {}) =>
-      verify(await loadContext(), address, given, queueUnverified),
+    verify: async (address, given = {}) => verify(await loadContext(), address, given),
     treeAddresses: async function* (address, given = {}) {
       yield* treeAddresses(await loadContext(), address, given);
     },

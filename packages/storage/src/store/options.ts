@@ -40,8 +40,9 @@ export interface WriteOptions {
   readonly dedupSecret?: Uint8Array | undefined;
   /**
    * The most chunks in flight at once, 1 to 64, by default 64. Up to that, the number follows what
-   * is measured: it begins with 4, grows while more transfer faster, as they do to a store far away,
-   * and falls if the backend has to retry. Each takes about three times its size of `memory`.
+   * is measured: it begins with 4, is up to 8 if a chunk takes long to arrive, grows while more
+   * transfer faster, as they do to a store far away, and falls if the backend has to retry. Each takes
+   * about three times its size of `memory`.
    */
   readonly concurrency?: number | undefined;
 }
@@ -84,8 +85,8 @@ export interface StoreOptions extends WriteOptions {
   /**
    * What the process may take: a number of bytes for this store, or a budget that several share; see
    * `createMemoryBudget`. By default 256 MiB for all stores of the process that set none. It counts
-   * 160 MiB for the runtime and its threads, three times the size of each chunk in flight, and up to
-   * 2 MiB for each item of many. Each call may have two in flight whatever the others use, and each put
+   * 160 MiB for the runtime and its threads, three times the size of each chunk in flight, up to 2 MiB
+   * for each item of many, and up to 48 MiB for each blob that is verified as a whole. Each call may have two in flight whatever the others use, and each put
    * seals ahead (see `workers`), so many calls at once take more. `Infinity` is no bound.
    */
   readonly memory?: number | MemoryBudget | undefined;

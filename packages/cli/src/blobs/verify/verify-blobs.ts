@@ -4,15 +4,12 @@ import type { ItemFailures } from "../../errors/item-failures.ts";
 import type { Meter } from "../../progress/meter.ts";
 import type { Session } from "../../session.ts";
 import { isRemoved } from "../address.ts";
-import type { Listed } from "../address-list.ts";
+import type { Listed, Target } from "../address-list.ts";
 import { runAddresses } from "../run-many.ts";
 import type { Checked, Depth, Tally } from "./verify-tally.ts";
 
-/**
- * Blobs checked concurrently. One that is downloaded may take 16 MiB of memory; one that has a checksum
- * takes only a wait for the server.
- */
-const AT_ONCE: Readonly<Record<Depth, number>> = { checksum: 64, blob: 4, deep: 4 };
+/** Blobs checked concurrently. The library downloads as many of them at once as its memory holds. */
+const AT_ONCE = 64;
 
 export interface VerifyRun {
   readonly depth: Depth;
@@ -36,14 +33,14 @@ export async function verifyBlobs(
 ): Promise<void> {
   const { out } = session;
   const check = CHECKS[depth];
-  const checkOne = async (address: string, signal: AbortSignal): Promise<void> => {
+  const checkOne = async ({ address, size }: Target, signal: AbortSignal): Promise<void> => {
     const update = meter.part();
     const onProgress = (content: Progress): void => {
       update(content);
       if (single) meter.setTotals({ totalBytes: content.total });
     };
     try {
-      const result = await check(place, address, { named, signal, onProgress });
+      const result = await check(place, address, { named, size, signal, onProgress });
       tally.add(result);
       if (!result.deep) update(result);
       const { verifiedByServer, deep, ...rest } = result;
@@ -55,7 +52,7 @@ export async function verifyBlobs(
     }
   };
   const options = {
-    concurrency: AT_ONCE[depth],
+    concurrency: AT_ONCE,
     failures,
     onDone: () => meter.itemDone(),
     stopIfRefused,
@@ -64,6 +61,8 @@ export async function verifyBlobs(
 }
 
 interface CheckOptions {
+  /** Bytes of the blob, if a listing reported them. */
+  readonly size: number | undefined;
   /** Whether the address is on the command line. */
   readonly named: boolean;
   readonly signal: AbortSignal;
@@ -73,8 +72,8 @@ interface CheckOptions {
 type Check = (opened: Store, address: string, options: CheckOptions) => Promise<Checked>;
 
 const CHECKS: Readonly<Record<Depth, Check>> = {
-  checksum: async (opened, address, { signal }) => ({
-    ...(await opened.verify(address, { serverChecksums: true, signal })),
+  checksum: async (opened, address, { size, signal }) => ({
+    ...(await opened.verify(address, { serverChecksums: true, size, signal })),
     deep: false,
   }),
   blob: checkBlob,
@@ -84,9 +83,9 @@ const CHECKS: Readonly<Record<Depth, Check>> = {
 async function checkBlob(
   opened: Store,
   address: string,
-  { signal }: CheckOptions,
+  { size, signal }: CheckOptions,
 ): Promise<Checked> {
-  return { ...(await opened.verify(address, { signal })), deep: false };
+  return { ...(await opened.verify(address, { size, signal })), deep: false };
 }
 
 /** When checking the whole store, other recipients' roots are checked without decrypting. */
@@ -98,8 +97,7 @@ async function checkDeep(opened: Store, address: string, options: CheckOptions):
     return blob;
   }
   try {
-    // One chunk at a time, because several roots are checked concurrently.
-    const tree = await opened.verify(address, { deep: true, concurrency: 1, signal, onProgress });
+    const tree = await opened.verify(address, { deep: true, signal, onProgress });
     return { ...tree, deep: true };
   } catch (error) {
     if (!named && codeOf(error) === "no-match") return blob;

@@ -5,11 +5,11 @@ import { count, formatBytes } from "../../output/text.ts";
 import type { Meter } from "../../progress/meter.ts";
 import type { Session } from "../../session.ts";
 import { isRemoved } from "../address.ts";
-import type { Listed } from "../address-list.ts";
+import type { Listed, Target } from "../address-list.ts";
 import { runAddresses } from "../run-many.ts";
 
-/** Trees checked concurrently. */
-const AT_ONCE = 4;
+/** Roots checked concurrently. The library checks the chunks of a few of them at once. */
+const AT_ONCE = 64;
 
 /** What was checked, without failures. */
 export interface CompleteCounts {
@@ -60,7 +60,7 @@ export async function checkRoots(
 ): Promise<CompleteCounts> {
   const { out } = session;
   const sum = { roots: 0, bytes: 0, chunks: 0, verified: 0, closed: 0, removed: 0 };
-  const check = async (address: string, signal: AbortSignal): Promise<void> => {
+  const check = async ({ address }: Target, signal: AbortSignal): Promise<void> => {
     const update = meter.part();
     let report: VerifyReport;
     try {

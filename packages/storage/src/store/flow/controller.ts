@@ -36,12 +36,12 @@ export interface Controller {
   largest(): number;
   /** A call starts at `now`, in milliseconds. */
   start(now: number): ControlledCall;
+  /** An attempt failed, and there will be another one. */
+  retry(): void;
 }
 
 /** A call in flight. */
 export interface ControlledCall {
-  /** An attempt failed, and there will be another one. */
-  retry(): void;
   /** @param bytes transferred; undefined if the call failed or was aborted */
   end(now: number, bytes: number | undefined): void;
 }
@@ -234,24 +234,24 @@ export function createController(first: number): Controller {
     limit: () => limit,
     running: () => running,
     largest: () => (isMeasured ? most : Infinity),
+    retry() {
+      failedInARow += 1;
+      succeededInARow = 0;
+      if (base > first) [base, start] = [first, undefined];
+      doubling = false;
+      wait = WAIT_AFTER_RETRY;
+      pressure += RETRY_PRESSURE;
+      if (pressure > PRESSURE_MAX) {
+        pressure = 0;
+        accepted = Math.max(Math.min(first, CALLS_REFUSED), Math.floor(accepted / 2));
+      }
+      change(failedInARow >= first ? CALLS_MIN : Math.min(limit, accepted));
+    },
     start(started) {
       if (running === 0) resume(started);
       running += 1;
       const own = round;
       return {
-        retry() {
-          failedInARow += 1;
-          succeededInARow = 0;
-          if (base > first) [base, start] = [first, undefined];
-          doubling = false;
-          wait = WAIT_AFTER_RETRY;
-          pressure += RETRY_PRESSURE;
-          if (pressure > PRESSURE_MAX) {
-            pressure = 0;
-            accepted = Math.max(Math.min(first, CALLS_REFUSED), Math.floor(accepted / 2));
-          }
-          change(failedInARow >= first ? CALLS_MIN : Math.min(limit, accepted));
-        },
         end(now, bytes) {
           const wasRunning = running;
           round.most = Math.max(round.most, running);

@@ -1,13 +1,19 @@
-import type { Backend, CallOptions } from "../../backend/backend.ts";
-import { type Controller, createController } from "./controller.ts";
-import { type MemoryBudget, partOf } from "./budget.ts";
-import { createWindow } from "./window.ts";
+import type { Backend } from "../../backend/backend.ts";
+import { CALLS_MAX, type Controller, createController } from "./controller.ts";
+import { type Gate, createGate } from "./gate.ts";
+import { type MemoryBudget, leafMemory, partOf } from "./budget.ts";
+import { type Measuring, measured, measuringFor } from "./measuring.ts";
+import { type WindowLimits, createWindow } from "./window.ts";
+import { CHILD_BLOB_MAX } from "../../format/limits.ts";
 import { CHUNKS_AT_ONCE, ITEMS_AT_ONCE } from "../check-options.ts";
 import { pMapIterable } from "p-map";
-import { wrapBackend } from "../../backend/wrap.ts";
 
-/** Runs the pipelines of a store that transfer the same kind of blob in the same direction. */
-export interface Flow {
+/**
+ * Runs pipelines that transfer the same kind of blob in the same direction.
+ *
+ * @typeParam Tool what an item's work has to use for what it transfers: that is what is measured
+ */
+export interface Flow<Tool = Backend> {
   /** How many items may be in flight now, in the call that has most; the caller may have set less. */
   width(): number;
   /**
@@ -16,32 +22,25 @@ export interface Flow {
    * learn on their own.
    *
    * An item is in flight from when it is pulled until its result is pulled.
-   *
-   * @param work must use the given backend for what it transfers: that is what is measured
    */
   map<T, R>(
     items: AsyncIterable<T>,
-    work: (item: T, backend: Backend) => Promise<R>,
+    work: (item: T, tool: Tool) => Promise<R>,
     options: FlowOptions,
   ): AsyncGenerator<R>;
 }
 
-export interface FlowOptions {
-  /** The most items in flight, 1 or more. */
-  readonly most: number;
-  /** Bytes of memory for an item, and whether they are the most; see `WindowOptions`. */
-  readonly itemBytes: number;
-  readonly varies?: boolean | undefined;
+export interface FlowOptions extends WindowLimits {
   /** Ends a wait for other items. The items' own work has to be ended by the caller. */
   readonly signal: AbortSignal | undefined;
   /** By default true. */
   readonly preserveOrder?: boolean | undefined;
 }
 
-/** A controller, and the backend whose calls it controls. */
-interface Lane {
+/** A controller, and what makes the calls that it controls. */
+interface Lane<Tool> {
   readonly controller: Controller;
-  readonly backend: Backend;
+  readonly tool: Tool;
 }
 
 /** How to end a call whose results nobody can take any more. It must not refer to them. */
@@ -61,42 +60,70 @@ export interface Flows {
   readonly writeLeaves: Flow;
   readonly readRoots: Flow;
   readonly writeRoots: Flow;
+  /** Of requests that transfer next to nothing. */
+  readonly requests: Flow<Measuring>;
+  /** To blobs of any kind, that are fetched as a whole. */
+  readonly wholeBlobs: Gate;
 }
 
-/** @param budget for all of them: half of it for roots, so that the chunks below them can go on */
-export function createFlows(backend: Backend, budget: MemoryBudget): Flows {
+/**
+ * @param budget for all of them: half of it for roots, so that the chunks below them can go on
+ * @param most whole blobs in flight at once
+ */
+export function createFlows(
+  backend: Backend,
+  budget: MemoryBudget,
+  most: number = CALLS_MAX,
+): Flows {
   const half = partOf(budget, budget.bytes / 2);
   return {
     readLeaves: createFlow(backend, budget, CHUNKS_AT_ONCE),
     writeLeaves: createFlow(backend, budget, CHUNKS_AT_ONCE),
     readRoots: createFlow(backend, half, ITEMS_AT_ONCE),
     writeRoots: createFlow(backend, half, ITEMS_AT_ONCE),
+    requests: createMeasuredFlow((measuring) => measuring, half, CHUNKS_AT_ONCE),
+    wholeBlobs: createGate(backend, half, CHUNKS_AT_ONCE, {
+      most,
+      itemBytes: leafMemory(CHILD_BLOB_MAX),
+      varies: true,
+    }),
   };
 }
 
-/**
- * @param first how many items are in flight at first
- * @param now milliseconds, monotonic
- */
+/** A flow that measures the gets and puts of a backend; see `createMeasuredFlow`. */
 export function createFlow(
   backend: Backend,
   budget: MemoryBudget,
   first: number,
-  now: () => number = () => performance.now(),
+  now?: () => number,
 ): Flow {
-  const lanes = new Set<Lane>();
-  const idle: Lane[] = [];
+  return createMeasuredFlow((measuring) => measured(backend, measuring), budget, first, now);
+}
 
-  const newLane = (): Lane => {
+/**
+ * @param toolOf makes what transfers something, for each of the calls at the same time
+ * @param first how many items are in flight at first
+ * @param now milliseconds, monotonic
+ */
+export function createMeasuredFlow<Tool>(
+  toolOf: (measuring: Measuring) => Tool,
+  budget: MemoryBudget,
+  first: number,
+  now: () => number = () => performance.now(),
+): Flow<Tool> {
+  const lanes = new Set<Lane<Tool>>();
+  const idle: Lane<Tool>[] = [];
+
+  const newLane = (): Lane<Tool> => {
     const controller = createController(first);
-    const lane = { controller, backend: measured(backend, controller, now) };
+    const lane = { controller, tool: toolOf(measuringFor(controller, now)) };
     lanes.add(lane);
     return lane;
   };
 
   async function* run<T, R>(
     items: AsyncIterable<T>,
-    work: (item: T, backend: Backend) => Promise<R>,
+    work: (item: T, tool: Tool) => Promise<R>,
     { preserveOrder = true, ...options }: FlowOptions,
     ending: Ending,
   ): AsyncGenerator<R> {
@@ -134,7 +161,7 @@ export function createFlow(
         if (left) await iterator.return?.();
       }
     }
-    const results = pMapIterable(pull(), (item) => work(item, lane.backend), {
+    const results = pMapIterable(pull(), (item) => work(item, lane.tool), {
       // The window is what bounds them.
       concurrency: most,
       preserveOrder,
@@ -158,37 +185,4 @@ export function createFlow(
     },
     width: () => Math.max(first, ...Array.from(lanes, ({ controller }) => controller.limit())),
   };
-}
-
-/** The backend with its gets and puts controlled: how long they take, and whether they are retried. */
-function measured(backend: Backend, controller: Controller, now: () => number): Backend {
-  const measure = async <T>(
-    given: CallOptions | undefined,
-    call: (options: CallOptions) => Promise<T>,
-    bytesOf: (result: T) => number,
-  ): Promise<T> => {
-    const running = controller.start(now());
-    let bytes: number | undefined;
-    try {
-      const result = await call({ ...given, onRetry: running.retry });
-      bytes = bytesOf(result);
-      return result;
-    } finally {
-      running.end(now(), bytes);
-    }
-  };
-  return wrapBackend(backend, {
-    put: (put) => (name, blob, given) =>
-      measure(
-        given,
-        (options) => put(name, blob, options),
-        () => blob.length,
-      ),
-    get: (get) => (name, buffer, given) =>
-      measure(
-        given,
-        (options) => get(name, buffer, options),
-        (length) => length,
-      ),
-  });
 }

@@ -20,20 +20,24 @@ export interface Window {
   close(): void;
 }
 
-export interface WindowOptions {
-  readonly controller: Pick<Controller, "limit" | "largest">;
-  readonly budget: MemoryBudget;
+/** What bounds the items in flight, besides what is measured. */
+export interface WindowLimits {
   /** The most items in flight, 1 or more. */
   readonly most: number;
   /** Bytes of memory for an item. */
   readonly itemBytes: number;
   /** Whether these are the most that an item can take, and most take less; by default false. */
   readonly varies?: boolean | undefined;
+}
+
+export interface WindowOptions extends WindowLimits {
+  readonly controller: Pick<Controller, "limit" | "largest">;
+  readonly budget: MemoryBudget;
   readonly signal: AbortSignal | undefined;
 }
 
 /** What a call takes besides its bytes. */
-const CALL_MEMORY = 64 * 2 ** 10;
+export const CALL_MEMORY: number = 64 * 2 ** 10;
 
 /**
  * Bytes of memory for an item of unknown size: its bytes, sealed and not, each with a copy. They are

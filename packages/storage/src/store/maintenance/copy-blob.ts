@@ -1,10 +1,10 @@
 import { inspectBlob } from "../../format/envelope.ts";
 import { type ErrorCode, StorageError } from "../../errors.ts";
 import type { Backend } from "../../backend/backend.ts";
-import { CHILD_BLOB_MAX } from "../../format/limits.ts";
-import { createBufferPool } from "../buffers.ts";
+import type { Queue } from "../queue.ts";
+import type { BufferPool } from "../buffers.ts";
 import { equal } from "../../bytes.ts";
-import { fetchBlob, readRange } from "../read/fetch.ts";
+import { SHORT_BLOB, fetchBlob, fetchListed, readRange } from "../read/fetch.ts";
 import { randomRange, unlessRefused, unlessUnreadable } from "../write/store-blob.ts";
 
 /** A blob to copy. */
@@ -16,22 +16,28 @@ export interface NamedBlob {
 
 export type CopyResult =
   | { readonly outcome: "copied"; readonly bytes: number }
-  | { readonly outcome: "skipped" }
+  /** `bytes` were downloaded. */
+  | { readonly outcome: "skipped"; readonly bytes: number }
   | { readonly outcome: "failed"; readonly error: StorageError }
   /** It is a root, to be copied later. */
-  | { readonly outcome: "held" };
+  | { readonly outcome: "held"; readonly bytes: number };
 
 export interface CopyMode {
   readonly holdRoots: boolean;
   /** The target has been checked already. */
   readonly knownMissing: boolean;
+  /** Bytes that the blobs have at most. */
+  readonly longest: number;
 }
 
 export interface CopierOptions {
   readonly from: Backend;
   readonly to: Backend;
   readonly trustSize: boolean;
-  readonly concurrency: number;
+  /** For whole blobs. */
+  readonly buffers: BufferPool;
+  /** Runs the copies of blobs of unknown size, or more than 64 KiB. */
+  readonly queueLarge: Queue;
   readonly signal: AbortSignal;
 }
 
@@ -44,28 +50,32 @@ const BLOB_FAULTS: ReadonlySet<ErrorCode> = new Set(["limit", "address", "format
  */
 const UNREADABLE_IN_A_ROW = 8;
 
-/** Copies single blobs without a key; see `replicate`. */
-export function createCopier(
-  options: CopierOptions,
-): (blob: NamedBlob, mode: CopyMode) => Promise<CopyResult> {
-  const { from, to, trustSize, concurrency, signal } = options;
-  const buffers = createBufferPool(() => concurrency);
+export type Copier = (blob: NamedBlob, mode: CopyMode) => Promise<CopyResult>;
 
-  const targetHas = async (blob: NamedBlob, buffer: Uint8Array<ArrayBuffer>): Promise<boolean> => {
+/** Copies single blobs without a key; see `replicate`. */
+export function createCopier(options: CopierOptions): Copier {
+  const { from, to, trustSize, buffers, queueLarge, signal } = options;
+
+  /** How much of the target's blob was downloaded to find that it is the same; undefined if it is not. */
+  const heldBytes = async (
+    blob: NamedBlob,
+    buffer: Uint8Array<ArrayBuffer>,
+  ): Promise<number | undefined> => {
     const { name } = blob;
     let info = await to.head(name, { signal });
-    if (info === undefined) return false;
+    if (info === undefined) return undefined;
     const verifies = (await to.capabilities?.({ signal }))?.verifiesChecksums === true;
     // The first HEAD may have been sent before it was known that the target verifies checksums.
     if (verifies && info.sha256 === undefined) info = await to.head(name, { signal });
-    if (info === undefined) return false;
+    if (info === undefined) return undefined;
     const attested = verifies && info.sha256 !== undefined;
-    if (attested && info.sha256 !== name) return false;
+    if (attested && info.sha256 !== name) return undefined;
     if (attested || trustSize) {
       const same = await compareSample(blob, info.size);
-      if (same !== undefined) return same;
+      if (same !== undefined) return same ? 0 : undefined;
     }
-    return !isFault(await outcomeOf(fetchBlob(to, name, buffer, signal)));
+    const fetched = await outcomeOf(fetchBlob(to, name, buffer, signal));
+    return isFault(fetched) ? undefined : fetched.length;
   };
 
   /**
@@ -101,7 +111,7 @@ export function createCopier(
   /** Reads and checks a blob. Returns a fault of the blob; throws a fault of the source. */
   const read = async (name: string, buffer: Uint8Array<ArrayBuffer>) => {
     try {
-      const bytes = await fetchBlob(from, name, buffer, signal);
+      const bytes = await fetchListed(from, name, buffer, signal);
       unreadable = 0;
       return { bytes, ...inspectBlob(name, bytes) };
     } catch (error) {
@@ -124,21 +134,26 @@ export function createCopier(
     buffer: Uint8Array<ArrayBuffer>,
   ): Promise<CopyResult> => {
     const { name } = blob;
-    if (!knownMissing && (await unlessRefused(() => targetHas(blob, buffer)))) {
-      return { outcome: "skipped" };
-    }
+    const held = knownMissing ? undefined : await unlessRefused(() => heldBytes(blob, buffer));
+    if (held !== undefined) return { outcome: "skipped", bytes: held };
     const fetched = await read(name, buffer);
     if (isFault(fetched)) return { outcome: "failed", error: fetched };
-    if (fetched.kind === "root" && holdRoots) return { outcome: "held" };
+    if (fetched.kind === "root" && holdRoots)
+      return { outcome: "held", bytes: fetched.bytes.length };
     await to.put(name, fetched.bytes, { signal, sha256: name });
     return { outcome: "copied", bytes: fetched.bytes.length };
   };
 
   return async (blob, mode) => {
-    const buffer = buffers.acquire(CHILD_BLOB_MAX);
-    const result = await copy(blob, mode, buffer);
-    buffers.release(buffer);
-    return result;
+    const { size = Infinity } = blob;
+    const isShort = size <= SHORT_BLOB;
+    const copying = async (): Promise<CopyResult> => {
+      const buffer = buffers.acquire(isShort ? SHORT_BLOB : mode.longest);
+      const result = await copy(blob, mode, buffer);
+      buffers.release(buffer);
+      return result;
+    };
+    return isShort ? copying() : queueLarge(copying);
   };
 }
 

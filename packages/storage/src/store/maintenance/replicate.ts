@@ -1,13 +1,26 @@
 import { linkedAbort, throwIfAborted } from "../../abort.ts";
-import { type CopyMode, type CopyResult, type NamedBlob, createCopier } from "./copy-blob.ts";
-import { CHUNKS_AT_ONCE, checkConcurrency } from "../check-options.ts";
+import {
+  type Copier,
+  type CopyMode,
+  type CopyResult,
+  type NamedBlob,
+  createCopier,
+} from "./copy-blob.ts";
+import { CALLS_MAX } from "../flow/controller.ts";
+import { CHILD_BLOB_MAX, HASH_LENGTH, ROOT_BLOB_MAX } from "../../format/limits.ts";
+import { CHUNKS_AT_ONCE, LARGE_AT_ONCE, checkConcurrency } from "../check-options.ts";
 import { StorageError, usage } from "../../errors.ts";
+import type { Measuring } from "../flow/measuring.ts";
+import { createMeasuredFlow } from "../flow/flow.ts";
+import { type MemoryBudget, budgetOf, leafMemory } from "../flow/budget.ts";
 import type { Backend } from "../../backend/backend.ts";
 import type { CallOptions } from "../options.ts";
 import { pMapIterable } from "p-map";
+import pLimit from "p-limit";
 import { parseAddress } from "../../crypto/address.ts";
-import { HASH_LENGTH } from "../../format/limits.ts";
+import { createBufferPool } from "../buffers.ts";
 import { fromHex, toHex } from "../../bytes.ts";
+import { wrapBackend } from "../../backend/wrap.ts";
 
 /** Options of `replicate`. */
 export interface ReplicateOptions extends CallOptions {
@@ -17,7 +30,7 @@ export interface ReplicateOptions extends CallOptions {
    * When roots are copied:
    *
    * - `last`, the default: after everything else, so that even if the copy is interrupted, no root
-   *   reaches the target before its chunks. Their names are held in memory, 32 bytes each, and they
+   *   reaches the target before its chunks. Their names are held in memory, 36 bytes each, and they
    *   are fetched twice, because only a blob's bytes reveal that it is a root.
    * - `if-complete`: as `last`, but only if nothing else failed. For copying one tree.
    * - `as-listed`: like any other blob. For stores with too many roots to hold their names; until
@@ -30,8 +43,17 @@ export interface ReplicateOptions extends CallOptions {
    * checked, because anyone may have planted garbage under its name.
    */
   readonly trustSize?: boolean | undefined;
-  /** Blobs in flight at once, 1 to 64, by default 4. Memory is up to 16 MiB for each. */
+  /**
+   * The most blobs in flight at once, 1 to 64, by default 64. Up to that, the number follows what is
+   * measured: it begins with up to 4, grows while more are copied faster, as small ones are to or from a store
+   * far away, and falls if a backend has to retry.
+   */
   readonly concurrency?: number | undefined;
+  /**
+   * What the process may take, as `memory` of `createStore`; by default its 256 MiB for all stores and
+   * copies that set none. A blob counts as four times the longest until then.
+   */
+  readonly memory?: number | MemoryBudget | undefined;
   /**
    * Whether to copy the markers too, as a repository of snapshots needs. Those that are there when
    * the copy begins and when all blobs are copied are stored at the end, and only if no blob failed:
@@ -103,12 +125,28 @@ export async function replicate(
   if (roots !== "last" && roots !== "if-complete" && roots !== "as-listed") {
     throw usage('roots must be "last", "if-complete" or "as-listed"');
   }
-  const concurrency = checkConcurrency(options.concurrency) ?? CHUNKS_AT_ONCE;
+  const most = checkConcurrency(options.concurrency) ?? CALLS_MAX;
+  const budget = budgetOf(options.memory);
   const { signal, stop } = linkedAbort(options.signal);
-  const copy = createCopier({ from, to, trustSize, concurrency, signal });
+  const flow = createMeasuredFlow(copier, budget, CHUNKS_AT_ONCE);
+  const large = Math.min(most, LARGE_AT_ONCE);
+  const buffers = createBufferPool(() => large);
+  const queueLarge = pLimit(large);
   const report = { copied: 0, copiedBytes: 0, skipped: 0, failed: 0, withheld: 0, removed: 0 };
-  const held = createNameList(HASH_LENGTH);
+  const held = createNameList(HASH_LENGTH + SIZE_BYTES);
   const inFlight = new Set<Promise<unknown>>();
+
+  function copier({ measure, retry }: Measuring): Copier {
+    const copy = createCopier({
+      from: observed(from, retry),
+      to: observed(to, retry),
+      trustSize,
+      buffers,
+      queueLarge,
+      signal,
+    });
+    return (blob, how) => measure(() => copy(blob, how), bytesOf);
+  }
 
   /** Whether it was deleted after it was listed. If it is still listed, the store lost its bytes. */
   const isRemoved = async (name: string, { code }: StorageError): Promise<boolean> =>
@@ -116,7 +154,7 @@ export async function replicate(
 
   const count = async (name: string, result: CopyResult): Promise<void> => {
     if (result.outcome === "held") {
-      held.push(name);
+      held.push(name + result.bytes.toString(16).padStart(2 * SIZE_BYTES, "0"));
       return;
     }
     if (result.outcome === "failed") {
@@ -132,8 +170,8 @@ export async function replicate(
     options.onProgress?.({ ...report });
   };
 
-  const copyAll = async (blobs: AnyIterable<NamedBlob>, how: CopyMode): Promise<void> => {
-    const copyOne = async (blob: NamedBlob) => {
+  const copyAll = async (blobs: AsyncIterable<NamedBlob>, how: CopyMode): Promise<void> => {
+    const copyOne = async (blob: NamedBlob, copy: Copier) => {
       const copying = copy(blob, how);
       inFlight.add(copying);
       try {
@@ -142,16 +180,22 @@ export async function replicate(
         inFlight.delete(copying);
       }
     };
-    for await (const _ of pMapIterable(blobs, copyOne, { concurrency, preserveOrder: false }));
+    const itemBytes = leafMemory(CHILD_BLOB_MAX);
+    const inFlow = { most, itemBytes, varies: true, signal, preserveOrder: false };
+    for await (const _ of flow.map(blobs, copyOne, inFlow));
   };
 
   try {
     // First, so that everything that a marker means is among the blobs listed after it.
     const heads = options.markers === true ? await markersOf(from, to, signal) : undefined;
     const blobs = names ? named(names) : from.list("", { signal });
-    await copyAll(blobs, { knownMissing: false, holdRoots: roots !== "as-listed" });
+    const holdRoots = roots !== "as-listed";
+    await copyAll(blobs, { knownMissing: false, holdRoots, longest: CHILD_BLOB_MAX });
     if (roots === "if-complete" && report.failed > 0) report.withheld = held.length;
-    else await copyAll(named(held), { knownMissing: true, holdRoots: false });
+    else {
+      const how = { knownMissing: true, holdRoots: false, longest: ROOT_BLOB_MAX };
+      await copyAll(heldBlobs(held), how);
+    }
     if (heads === undefined) return report;
     let stored = 0;
     const putMarker = async (digits: string) => {
@@ -163,6 +207,7 @@ export async function replicate(
     if (report.failed > 0) return { ...report, markers: 0 };
     // A prune deletes markers first, so it deleted nothing of what is still marked.
     const left = inBoth(heads, digitsOfMarkers(from, signal));
+    const concurrency = Math.min(most, CHUNKS_AT_ONCE);
     for await (const _ of pMapIterable(left, putMarker, { concurrency, preserveOrder: false }));
     return { ...report, markers: stored, markersRemoved: heads.length - stored };
   } finally {
@@ -170,6 +215,21 @@ export async function replicate(
     // Nothing is being written once this settles.
     await Promise.allSettled(inFlight);
   }
+}
+
+/** The backend, telling of each retry of a call that is part of a copy. */
+function observed(backend: Backend, onRetry: () => void): Backend {
+  return wrapBackend(backend, {
+    put: (put) => (name, blob, given) => put(name, blob, { ...given, onRetry }),
+    get: (get) => (name, buffer, given) => get(name, buffer, { ...given, onRetry }),
+    getRange: (get) => (name, offset, into, given) =>
+      get(name, offset, into, { ...given, onRetry }),
+    head: (head) => (name, given) => head(name, { ...given, onRetry }),
+  });
+}
+
+function bytesOf(result: CopyResult): number {
+  return "bytes" in result ? result.bytes : 0;
 }
 
 async function isListed(backend: Backend, name: string, signal: AbortSignal): Promise<boolean> {
@@ -181,6 +241,16 @@ type AnyIterable<T> = AsyncIterable<T> | Iterable<T>;
 
 async function* named(names: AnyIterable<string>): AsyncGenerator<NamedBlob> {
   for await (const name of names) yield { name: parseAddress(name) };
+}
+
+/** Of the size of a root, after its name. */
+const SIZE_BYTES = 4;
+
+async function* heldBlobs(held: Iterable<string>): AsyncGenerator<NamedBlob> {
+  for (const digits of held) {
+    const size = Number.parseInt(digits.slice(2 * HASH_LENGTH), 16);
+    yield { name: digits.slice(0, 2 * HASH_LENGTH), size };
+  }
 }
 
 const CHAIN_DIGITS = 32;

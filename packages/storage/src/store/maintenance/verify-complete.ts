@@ -4,11 +4,14 @@ import { type Child, allLeaves, walk } from "../tree/walk.ts";
 import { StorageError } from "../../errors.ts";
 import type { StoreContext } from "../context.ts";
 import type { VerifyOptions, VerifyReport } from "./verify-options.ts";
-import { CHUNKS_AT_ONCE, checkConcurrency } from "../check-options.ts";
+import { CALLS_MAX } from "../flow/controller.ts";
+import type { Measuring } from "../flow/measuring.ts";
+import { CALL_MEMORY } from "../flow/window.ts";
+import { checkConcurrency } from "../check-options.ts";
+import { inTurn } from "../queue.ts";
 import { linkedAbort } from "../../abort.ts";
-import { pMapIterable } from "p-map";
 import { plaintextLength } from "../../format/tree.ts";
-import { readRoot } from "../read/read-root.ts";
+import { readRootInTurn } from "../read/read-root.ts";
 import { wrongLength } from "../read/fetch.ts";
 
 /** Whether a tree has all of its blobs, without downloading a leaf; see `VerifyOptions.complete`. */
@@ -18,11 +21,9 @@ export async function verifyComplete(
   options: VerifyOptions,
 ): Promise<VerifyReport> {
   const { backend } = context;
-  const concurrency =
-    checkConcurrency(options.concurrency) ?? context.defaults.concurrency ?? CHUNKS_AT_ONCE;
-  const root = await readRoot(context, text, options);
+  const most = checkConcurrency(options.concurrency) ?? context.defaults.concurrency ?? CALLS_MAX;
+  const root = await readRootInTurn(context, text, options);
   const { shape } = root;
-  const { signal, stop } = linkedAbort(options.signal);
 
   const storedLength = ({ level, index }: Child): number =>
     CHILD_OVERHEAD + plaintextLength(shape, level, index);
@@ -36,17 +37,17 @@ export async function verifyComplete(
   let [blobs, bytes] = [1, root.storedBytes];
   const completeness = { chunks: 0, verifiedByServer: 0 };
   let read = 0;
-  try {
+  const checkChildren = async (signal: AbortSignal): Promise<void> => {
     const capabilities = await backend.capabilities?.({ signal });
     const verifiesChecksums = capabilities?.verifiesChecksums === true;
-    const checkChild = async (child: Child): Promise<void> => {
+    const checkChild = async (child: Child, onRetry: () => void): Promise<void> => {
       const length = storedLength(child);
       blobs += 1;
       bytes += length;
       // The walk has downloaded and opened the nodes.
       if (child.level > 1) return;
       const { address } = child.reference;
-      const info = await backend.head(address, { signal });
+      const info = await backend.head(address, { signal, onRetry });
       if (info === undefined) throw missing(address, root.address);
       if (info.size !== length) throw wrongLength("leaf", address);
       if (verifiesChecksums && info.sha256 !== undefined) {
@@ -59,9 +60,23 @@ export async function verifyComplete(
       options.onProgress?.({ bytes: done, total: root.contentLength, chunks: completeness.chunks });
     };
     const children = walk(context, root, allLeaves(shape), signal, isNew);
-    for await (const _ of pMapIterable(children, checkChild, { concurrency }));
-  } finally {
-    stop();
+    const check = (child: Child, { measure, retry }: Measuring) =>
+      child.level > 1
+        ? checkChild(child, retry)
+        : measure(
+            () => checkChild(child, retry),
+            () => 0,
+          );
+    const limits = { most, itemBytes: CALL_MEMORY, signal };
+    for await (const _ of context.flows.requests.map(children, check, limits));
+  };
+  if (shape.depth > 0) {
+    const { signal, stop } = linkedAbort(options.signal);
+    try {
+      await inTurn(context.queueTree, () => checkChildren(signal), signal);
+    } finally {
+      stop();
+    }
   }
   return {
     address: root.address,

@@ -3,12 +3,13 @@ import type { Progress, ReadOptions } from "../options.ts";
 
 /** Options of `verify`. */
 export interface VerifyOptions extends ReadOptions {
+  /** Bytes of the blob, as a listing reported them: a short one then takes less memory. */
+  readonly size?: number | undefined;
   /** Opens the root and checks everything below it; requires an identity. */
   readonly deep?: boolean | undefined;
   /**
    * Relies on the SHA-256 that the server verified at upload, and downloads only blobs that have
-   * none: of all calls together, as many at once as the store's `concurrency`. Does not detect bit
-   * rot. Cannot be combined with `deep`.
+   * none. Does not detect bit rot. Cannot be combined with `deep`.
    */
   readonly serverChecksums?: boolean | undefined;
   /**
@@ -18,7 +19,10 @@ export interface VerifyOptions extends ReadOptions {
    * not detect bit rot. Cannot be combined with `deep` or `serverChecksums`.
    */
   readonly complete?: boolean | undefined;
-  /** With `deep` or `complete`: chunks checked concurrently, 1 to 64; by default the store's. */
+  /**
+   * With `deep` or `complete`: chunks checked concurrently, 1 to 64; by default the store's. Of all calls at
+   * the same time, the chunks of four trees are checked, and the others wait.
+   */
   readonly concurrency?: number | undefined;
   /**
    * With `deep` or `complete`: called after each chunk with the content checked so far, counted as

@@ -5,28 +5,23 @@ import { assertOptions, checkConcurrency } from "../check-options.ts";
 import type { StoreContext } from "../context.ts";
 import { StorageError, usage } from "../../errors.ts";
 import { CHILD_BLOB_MAX } from "../../format/limits.ts";
-import { allocate } from "../buffers.ts";
 import { allLeaves } from "../tree/walk.ts";
 import { assertEphemeral } from "../../crypto/wrap-key.ts";
 import { verifiedSize } from "../write/store-blob.ts";
-import { fetchBlob } from "../read/fetch.ts";
+import { SHORT_BLOB, fetchListed } from "../read/fetch.ts";
+import { inTurn } from "../queue.ts";
 import { inspectBlob } from "../../format/envelope.ts";
 import { readLeaves } from "../read/read-leaves.ts";
-import { readRoot } from "../read/read-root.ts";
+import type { Backend } from "../../backend/backend.ts";
+import { type OpenedRoot, readRootInTurn } from "../read/read-root.ts";
 import { storedChildren } from "../../format/tree.ts";
 import { verifyComplete } from "./verify-complete.ts";
 
-/**
- * Checks a blob, or a whole tree; see `Store.verify`.
- *
- * @param queueUnverified downloads a blob that the server has no checksum of, which may take 16 MiB of
- *   memory; so many more blobs can be in flight while the server has one
- */
+/** Checks a blob, or a whole tree; see `Store.verify`. */
 export async function verify(
   context: StoreContext,
   text: string,
   options: VerifyOptions,
-  queueUnverified: <T>(download: () => Promise<T>) => Promise<T>,
 ): Promise<VerifyReport> {
   assertOptions(options);
   const { deep, complete, serverChecksums } = options;
@@ -40,8 +35,7 @@ export async function verify(
   if (deep) return verifyTree(context, text, options);
   if (!serverChecksums) return verifyBlob(context, text, options);
   return (
-    (await verifyByChecksum(context, text, options)) ??
-    queueUnverified(() => verifyBlob(context, text, options))
+    (await verifyByChecksum(context, text, options)) ?? (await verifyBlob(context, text, options))
   );
 }
 
@@ -62,16 +56,22 @@ async function verifyByChecksum(
 async function verifyBlob(
   context: StoreContext,
   text: string,
-  { signal }: VerifyOptions,
+  { signal, size = Infinity }: VerifyOptions,
 ): Promise<VerifyReport> {
   const address = parseAddress(text);
   throwIfAborted(signal);
-  // Large enough for either kind, because only the header reveals which it is. Memory that is not
-  // touched costs nothing, so this buffer is not pooled with smaller ones.
-  const blob = await fetchBlob(context.backend, address, allocate(CHILD_BLOB_MAX), signal);
-  const { kind, header } = inspectBlob(address, blob);
-  if (kind === "root") assertEphemeral(header.ephemeral);
-  return { address, kind, blobs: 1, bytes: blob.length, verifiedByServer: false };
+  const isShort = size <= SHORT_BLOB;
+  const fetchAndCheck = async (backend: Backend): Promise<VerifyReport> => {
+    const { blobBuffers } = context;
+    const buffer = blobBuffers.acquire(isShort ? SHORT_BLOB : CHILD_BLOB_MAX);
+    const blob = await fetchListed(backend, address, buffer, signal);
+    const { kind, header } = inspectBlob(address, blob);
+    if (kind === "root") assertEphemeral(header.ephemeral);
+    if (blob.buffer === buffer.buffer) blobBuffers.release(buffer);
+    return { address, kind, blobs: 1, bytes: blob.length, verifiedByServer: false };
+  };
+  const verifying = () => context.flows.wholeBlobs.pass(fetchAndCheck, signal);
+  return isShort ? verifying() : inTurn(context.queueLarge, verifying, signal);
 }
 
 /** With a key: every blob of the tree passes every check that reading the content makes. */
@@ -80,8 +80,19 @@ async function verifyTree(
   text: string,
   options: VerifyOptions,
 ): Promise<VerifyReport> {
-  const concurrency = checkConcurrency(options.concurrency) ?? context.defaults.concurrency;
-  const root = await readRoot(context, text, options);
+  checkConcurrency(options.concurrency);
+  const root = await readRootInTurn(context, text, options);
+  const reading = () => readTree(context, root, options);
+  if (root.shape.depth > 0) await inTurn(context.queueTree, reading, options.signal);
+  return reportOf(root);
+}
+
+async function readTree(
+  context: StoreContext,
+  root: OpenedRoot,
+  options: VerifyOptions,
+): Promise<void> {
+  const concurrency = options.concurrency ?? context.defaults.concurrency;
   const { signal, stop } = linkedAbort(options.signal);
   try {
     const leaves = readLeaves(context, root, allLeaves(root.shape), { concurrency, signal });
@@ -95,6 +106,9 @@ async function verifyTree(
   } finally {
     stop();
   }
+}
+
+function reportOf(root: OpenedRoot): VerifyReport {
   const { blobs, bytes } = storedChildren(root.shape);
   return {
     address: root.address,

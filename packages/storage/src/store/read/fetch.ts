@@ -113,6 +113,27 @@ export function isTooLong(error: unknown): boolean {
   return error instanceof StorageError && error.code === "limit";
 }
 
+/**
+ * The buffer for a blob that a listing shows to be no longer, in bytes. Many are in flight, and memory
+ * counts for the garbage collector even if it is not used.
+ */
+export const SHORT_BLOB: number = 64 * 1024;
+
+/** As `fetchBlob`; a blob that is longer than its buffer, because it is longer than listed, is read again. */
+export async function fetchListed(
+  backend: Backend,
+  address: string,
+  buffer: Uint8Array<ArrayBuffer>,
+  signal: AbortSignal | undefined,
+): Promise<Uint8Array<ArrayBuffer>> {
+  try {
+    return await fetchBlob(backend, address, buffer, signal);
+  } catch (error) {
+    if (!isTooLong(error) || buffer.length >= CHILD_BLOB_MAX) throw error;
+    return fetchBlob(backend, address, allocate(CHILD_BLOB_MAX), signal);
+  }
+}
+
 /** A node or leaf to fetch, and the memory for it. */
 export interface ChildRequest {
   readonly kind: ChildKind;

@@ -1,15 +1,18 @@
 import { type Address, parseAddress } from "../../crypto/address.ts";
 import { CHILD_OVERHEAD } from "../../format/limits.ts";
 import { type Child, allLeaves, walk } from "./walk.ts";
+import type { CallOptions } from "../../backend/backend.ts";
 import type { ReadOptions } from "../options.ts";
+import { linkedAbort } from "../../abort.ts";
 import type { Reference } from "../../format/tree.ts";
 import { StorageError, usage } from "../../errors.ts";
 import type { StoreContext } from "../context.ts";
-import { CHUNKS_AT_ONCE } from "../check-options.ts";
+import { CALLS_MAX } from "../flow/controller.ts";
+import type { Measuring } from "../flow/measuring.ts";
+import { CALL_MEMORY } from "../flow/window.ts";
 import { commitmentOf } from "../../crypto/key-schedule.ts";
 import { decodeChildHeader, splitEnvelope } from "../../format/envelope.ts";
 import { equal } from "../../bytes.ts";
-import { pMapIterable } from "p-map";
 import { readRange } from "../read/fetch.ts";
 import { readRoot } from "../read/read-root.ts";
 
@@ -89,8 +92,8 @@ export async function deleteTree(
     report.blobs += 1;
     onProgress?.({ ...report });
   };
-  const deleteOne = async (address: string): Promise<void> => {
-    await backend.delete(address, { signal });
+  const deleteOne = async (address: string, given: CallOptions = { signal }): Promise<void> => {
+    await backend.delete(address, given);
     count();
   };
   const root = await readRoot(context, address, options);
@@ -118,9 +121,9 @@ export async function deleteTree(
       if (left.delete(reference.address) && level === 1) yield reference;
     }
   }
-  const deleteLeaf = async (reference: Reference): Promise<void> => {
-    const proof = await proofOf(context, reference, signal);
-    if (proof === "owned") await deleteOne(reference.address);
+  const deleteLeaf = async (reference: Reference, given: CallOptions): Promise<void> => {
+    const proof = await proofOf(context, reference, given);
+    if (proof === "owned") await deleteOne(reference.address, given);
     else if (proof === "gone") count();
     else {
       report.skipped += 1;
@@ -128,8 +131,30 @@ export async function deleteTree(
     }
   };
   await deleteOne(root.address);
-  const concurrency = context.defaults.concurrency ?? CHUNKS_AT_ONCE;
-  for await (const _ of pMapIterable(leaves(), deleteLeaf, { concurrency }));
+  await deleteLeaves();
+  async function deleteLeaves(): Promise<void> {
+    const { signal: own, stop } = linkedAbort(signal);
+    const inFlight = new Set<Promise<void>>();
+    const deleteMeasured = async (leaf: Reference, { measure, retry }: Measuring) => {
+      const given = { signal: own, onRetry: retry };
+      const deleting = measure(
+        () => deleteLeaf(leaf, given),
+        () => 0,
+      );
+      inFlight.add(deleting);
+      await deleting;
+      inFlight.delete(deleting);
+    };
+    const most = context.defaults.concurrency ?? CALLS_MAX;
+    const limits = { most, itemBytes: CALL_MEMORY, signal: own };
+    try {
+      for await (const _ of context.flows.requests.map(leaves(), deleteMeasured, limits));
+    } finally {
+      stop();
+      // Nothing is being deleted, and no progress reported, once this call has failed.
+      await Promise.allSettled(inFlight);
+    }
+  }
   for (const node of nodes) {
     if (keptNodes === undefined) await deleteOne(node);
     else keptNodes.add(node);
@@ -141,11 +166,11 @@ export async function deleteTree(
 async function proofOf(
   { backend }: StoreContext,
   { address, contentKey }: Reference,
-  signal: AbortSignal | undefined,
+  options: CallOptions,
 ): Promise<"owned" | "gone" | SkippedBlob["reason"]> {
   const start = new Uint8Array(CHILD_OVERHEAD);
   try {
-    const length = await readRange(backend, address, 0, start, { signal });
+    const length = await readRange(backend, address, 0, start, options);
     // The prefix of a root is longer than this, so its header is cut off here.
     const { commitment } = decodeChildHeader(splitEnvelope(start.subarray(0, length)).header);
     return equal(commitment, commitmentOf(contentKey)) ? "owned" : "other-key";

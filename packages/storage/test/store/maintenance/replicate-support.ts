@@ -1,4 +1,10 @@
-import type { Address, Backend, Store } from "../../../src/index.ts";
+import {
+  type Address,
+  type Backend,
+  type Store,
+  StorageError,
+  wrapBackend,
+} from "../../../src/index.ts";
 import { aliceStore, random } from "../../support.ts";
 import { expect } from "bun:test";
 import { memory } from "../../../src/backend/memory.ts";
@@ -26,6 +32,30 @@ export async function filled(): Promise<Filled> {
   ];
   const all = await namesIn(from);
   return { from, store, roots, all, chunks: all.filter((name) => !roots.some((r) => r === name)) };
+}
+
+export const SMALL = 400;
+
+/** So many small roots. */
+export async function manySmall(): Promise<Backend> {
+  const from = memory();
+  const contents = Array.from({ length: SMALL }, (_, i) => ({ key: i, content: `${i}` }));
+  for await (const _ of aliceStore({ backend: from }).putMany(contents));
+  return from;
+}
+
+/** A store that returns each tenth blob only when it is asked again. */
+export function refusingEachTenth(inner: Backend): Backend {
+  let calls = 0;
+  return wrapBackend(inner, {
+    get:
+      (get) =>
+      async (...given) => {
+        calls += 1;
+        if (calls % 10 === 0) throw new StorageError("unavailable", "busy", { transient: true });
+        return get(...given);
+      },
+  });
 }
 
 export async function namesIn(backend: Backend): Promise<string[]> {

@@ -1,15 +1,26 @@
 import {
   type Backend,
+  type ReplicateOptions,
   type ReplicateReport,
   StorageError,
   replicate,
+  withRetry,
   wrapBackend,
 } from "../../../src/index.ts";
 import { CAPABILITIES, attesting } from "../../backend/attesting.ts";
 import { aliceStore, bob, codeOf, outcome, random, sha256 } from "../../support.ts";
 import { describe, expect, test } from "bun:test";
 import { memory } from "../../../src/backend/memory.ts";
-import { MiB, bytesOf, filled, namesIn, watched } from "./replicate-support.ts";
+import {
+  MiB,
+  SMALL,
+  bytesOf,
+  filled,
+  manySmall,
+  namesIn,
+  refusingEachTenth,
+  watched,
+} from "./replicate-support.ts";
 
 describe("replicate", () => {
   test("copies every blob to the target, roots last, without a key", async () => {
@@ -57,10 +68,72 @@ describe("replicate", () => {
   });
 
   test.each([1, 3, 8])("stays within a concurrency of %d", async (concurrency) => {
-    const { from } = await filled();
-    const { backend, seen } = watched(from);
+    const { backend, seen } = watched(await manySmall());
     await replicate(backend, memory(), { concurrency });
     expect(seen.most).toBe(concurrency);
+  });
+
+  test("has more and more small blobs in flight, as far as memory goes", async () => {
+    const from = await manySmall();
+    const most = async (options: ReplicateOptions, backend = from) => {
+      const { backend: source, seen } = watched(backend);
+      expect((await replicate(source, memory(), options)).copied).toBe(SMALL);
+      return seen.most;
+    };
+    expect(await most({})).toBeGreaterThan(8);
+    // Two of them need none.
+    expect(await most({ memory: 1 })).toBe(2);
+    const refusing = refusingEachTenth(from);
+    const retried = await most({}, withRetry(refusing, { firstDelayMs: 1, maxDelayMs: 2 }));
+    expect(retried).toBeLessThan(24);
+  });
+
+  test("has few large blobs in flight, also after small ones and if it only compares them", async () => {
+    const from = await manySmall();
+    const writer = aliceStore({ backend: from });
+    await Promise.all(Array.from({ length: 40 }, () => writer.put(random(2 ** 17))));
+    const sizes = new Map(await Array.fromAsync(from.list(""), ({ name, size }) => [name, size]));
+    const mostLarge = async (to: Backend) => {
+      let [now, most] = [0, 0];
+      const counting: Backend = {
+        ...to,
+        async get(name, ...given) {
+          const isLarge = sizes.get(name)! > 2 ** 16;
+          if (isLarge) most = Math.max(most, ++now);
+          await Bun.sleep(2);
+          if (isLarge) now -= 1;
+          return to.get(name, ...given);
+        },
+        async put(name, ...given) {
+          const isLarge = sizes.get(name)! > 2 ** 16;
+          if (isLarge) most = Math.max(most, ++now);
+          await Bun.sleep(2);
+          if (isLarge) now -= 1;
+          return to.put(name, ...given);
+        },
+      };
+      await replicate(from, counting);
+      return most;
+    };
+    const to = memory();
+    for (const pass of ["copied", "compared"]) {
+      const most = await mostLarge(to);
+      expect(most, pass).toBeGreaterThan(1);
+      expect(most, pass).toBeLessThanOrEqual(8);
+    }
+  });
+
+  test("copies a blob that is longer than listed", async () => {
+    const { from, all } = await filled();
+    const short: Backend = {
+      ...from,
+      list: async function* (...given) {
+        for await (const blob of from.list(...given)) yield { ...blob, size: 10 };
+      },
+    };
+    const to = memory();
+    expect(await replicate(short, to)).toMatchObject({ copied: all.length, failed: 0 });
+    for (const name of all) expect(sha256(await bytesOf(to, name))).toBe(name);
   });
 
   test("rejects invalid options", async () => {

@@ -1,0 +1,45 @@
+import type { Backend } from "../../backend/backend.ts";
+import type { Controller } from "./controller.ts";
+import { wrapBackend } from "../../backend/wrap.ts";
+
+/** Measures calls, and their retries, to decide how many are in flight. */
+export interface Measuring {
+  /** @param bytesOf what the call has transferred */
+  measure<T>(call: () => Promise<T>, bytesOf: (result: T) => number): Promise<T>;
+  /** An attempt failed, and there will be another one. */
+  retry(): void;
+}
+
+/** @param now milliseconds, monotonic */
+export function measuringFor(controller: Controller, now: () => number): Measuring {
+  return {
+    retry: controller.retry,
+    async measure(call, bytesOf) {
+      const running = controller.start(now());
+      let bytes: number | undefined;
+      try {
+        const result = await call();
+        bytes = bytesOf(result);
+        return result;
+      } finally {
+        running.end(now(), bytes);
+      }
+    },
+  };
+}
+
+/** The backend with its gets and puts measured: how long they take, and whether they are retried. */
+export function measured(backend: Backend, { measure, retry: onRetry }: Measuring): Backend {
+  return wrapBackend(backend, {
+    put: (put) => (name, blob, given) =>
+      measure(
+        () => put(name, blob, { ...given, onRetry }),
+        () => blob.length,
+      ),
+    get: (get) => (name, buffer, given) =>
+      measure(
+        () => get(name, buffer, { ...given, onRetry }),
+        (length) => length,
+      ),
+  });
+}
