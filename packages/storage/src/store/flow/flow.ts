@@ -82,7 +82,7 @@ export function createFlows(
     readRoots: createFlow(backend, half, ITEMS_AT_ONCE),
     writeRoots: createFlow(backend, half, ITEMS_AT_ONCE),
     requests: createMeasuredFlow((measuring) => measuring, half, CHUNKS_AT_ONCE),
-    wholeBlobs: createGate(backend, half, CHUNKS_AT_ONCE, {
+    wholeBlobs: createGate(backend, budget, CHUNKS_AT_ONCE, {
       most,
       itemBytes: leafMemory(CHILD_BLOB_MAX),
       varies: true,

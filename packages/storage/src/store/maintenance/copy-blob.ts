@@ -138,10 +138,10 @@ export function createCopier(options: CopierOptions): Copier {
     if (held !== undefined) return { outcome: "skipped", bytes: held };
     const fetched = await read(name, buffer);
     if (isFault(fetched)) return { outcome: "failed", error: fetched };
-    if (fetched.kind === "root" && holdRoots)
-      return { outcome: "held", bytes: fetched.bytes.length };
+    const { length } = fetched.bytes;
+    if (fetched.kind === "root" && holdRoots) return { outcome: "held", bytes: length };
     await to.put(name, fetched.bytes, { signal, sha256: name });
-    return { outcome: "copied", bytes: fetched.bytes.length };
+    return { outcome: "copied", bytes: length };
   };
 
   return async (blob, mode) => {
