@@ -14,14 +14,17 @@ export async function inTurn<T>(
   call: () => Promise<T>,
   signal: AbortSignal | undefined,
 ): Promise<T> {
-  const begun = Promise.withResolvers<void>();
+  let begin = (): void => {};
+  const begun = new Promise<void>((resolve) => {
+    begin = resolve;
+  });
   const result = queue(async () => {
     throwIfAborted(signal);
-    begun.resolve();
+    begin();
     return call();
   });
   // It rejects if nobody waits for it any more, too.
   result.catch(() => {});
-  await untilAborted(Promise.race([begun.promise, result]), signal);
+  await untilAborted(Promise.race([begun, result]), signal);
   return result;
 }
