@@ -34,8 +34,18 @@ function crowded(bytesPerOperation: number, times: number, cpuSeconds: number): 
   return measurementOf({ name, series: name, bytesPerOperation }, samples);
 }
 
+const even = [crowded(1e6, 1, 0.001), crowded(1e8, 1, 0.1)];
+const twice = [crowded(1e6, 1, 0.001), crowded(1e8, 1, 0.2)];
+const fiveTimes = [crowded(1e6, 1, 0.001), crowded(1e8, 1, 0.5)];
+
 test("other load does not increase the spread, CPU time does", () => {
-  const spread = (...measurements: Measurement[]) => spreadTarget(measurements).value;
+  const spread = (...measurements: Measurement[]) => spreadTarget(measurements, even).value;
   expect(spread(crowded(1e6, 1, 0.001), crowded(1e8, 7, 0.1))).toBeCloseTo(0, 10);
   expect(spread(crowded(1e6, 1, 0.001), crowded(1e8, 1, 0.2))).toBeCloseTo(0.5 / 0.75, 10);
+});
+
+test("a spread is missed unless the machine has the same with a bare hash", () => {
+  expect(spreadTarget(twice, even)).toMatchObject({ verdict: "missed", most: 0.5 });
+  expect(spreadTarget(twice, twice).verdict).toBe("met");
+  expect(spreadTarget(fiveTimes, twice).verdict).toBe("missed");
 });
