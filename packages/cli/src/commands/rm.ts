@@ -24,7 +24,7 @@ import { openStore } from "../stores/open-store.ts";
 /** Larger trees need confirmation, because the writer of the root chose the number of blobs. */
 const UNASKED_MAX = 10_000;
 
-/** Blobs removed concurrently. Of each, up to 2 MiB are read to see what stays, in buffers that may be as long. */
+/** Blobs removed concurrently. Up to 2 MiB of each are read to see what stays. */
 const AT_ONCE = 16;
 
 export const rm: Command = command(

@@ -1,4 +1,5 @@
 import {
+  type Address,
   type Backend,
   createStore,
   type ListedBlob,
@@ -6,7 +7,7 @@ import {
   type StoreOptions,
 } from "@idk/storage";
 import type { StoreLocation } from "@idk/storage/url";
-import type { Listed } from "../blobs/address-list.ts";
+import type { Target } from "../blobs/address-list.ts";
 import { verifyBlobs } from "../blobs/verify/verify-blobs.ts";
 import { checkRoots } from "../blobs/verify/verify-complete.ts";
 import { createTally, type Depth } from "../blobs/verify/verify-tally.ts";
@@ -67,6 +68,6 @@ export async function verifyShard(
   );
 }
 
-function targetOf({ name, size }: ListedBlob): Listed {
-  return { given: name, address: name as Listed["address"] & string, size };
+function targetOf({ name, size }: ListedBlob): Target {
+  return { given: name, address: name as Address, size };
 }

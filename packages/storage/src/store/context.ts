@@ -16,9 +16,9 @@ export interface StoreContext {
   readonly rootBuffers: BufferPool;
   /** For blobs of any kind, that are fetched as a whole and not opened. */
   readonly blobBuffers: BufferPool;
-  /** Runs what fetches a blob of unknown size, or of more than 64 KiB: of them, few are in flight. */
+  /** Runs what fetches a blob of unknown size, or of more than 64 KiB: few of them at the same time. */
   readonly queueLarge: Queue;
-  /** Runs what checks the chunks of a tree: of a few trees at once, each of which has many in flight. */
+  /** Runs what checks the chunks of a tree: few trees at the same time, each with many chunks in flight. */
   readonly queueTree: Queue;
   /** For blobs that are sealed and written. */
   readonly writeBuffers: BufferPool;

@@ -56,8 +56,8 @@ export type Copier = (blob: NamedBlob, mode: CopyMode) => Promise<CopyResult>;
 export function createCopier(options: CopierOptions): Copier {
   const { from, to, trustSize, buffers, queueLarge, signal } = options;
 
-  /** How much of the target's blob was downloaded to find that it is the same; undefined if it is not. */
-  const heldBytes = async (
+  /** How many bytes of the target's blob were downloaded to find it the same; undefined if it is not. */
+  const compareTarget = async (
     blob: NamedBlob,
     buffer: Uint8Array<ArrayBuffer>,
   ): Promise<number | undefined> => {
@@ -134,8 +134,10 @@ export function createCopier(options: CopierOptions): Copier {
     buffer: Uint8Array<ArrayBuffer>,
   ): Promise<CopyResult> => {
     const { name } = blob;
-    const held = knownMissing ? undefined : await unlessRefused(() => heldBytes(blob, buffer));
-    if (held !== undefined) return { outcome: "skipped", bytes: held };
+    const compared = knownMissing
+      ? undefined
+      : await unlessRefused(() => compareTarget(blob, buffer));
+    if (compared !== undefined) return { outcome: "skipped", bytes: compared };
     const fetched = await read(name, buffer);
     if (isFault(fetched)) return { outcome: "failed", error: fetched };
     const { length } = fetched.bytes;

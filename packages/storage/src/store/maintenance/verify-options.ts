@@ -20,8 +20,8 @@ export interface VerifyOptions extends ReadOptions {
    */
   readonly complete?: boolean | undefined;
   /**
-   * With `deep` or `complete`: chunks checked concurrently, 1 to 64; by default the store's. Of all calls at
-   * the same time, the chunks of four trees are checked, and the others wait.
+   * With `deep` or `complete`: chunks checked concurrently, 1 to 64; by default the store's. At most
+   * four trees have their chunks checked at the same time; other calls wait.
    */
   readonly concurrency?: number | undefined;
   /**

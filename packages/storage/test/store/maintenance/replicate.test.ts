@@ -95,23 +95,16 @@ describe("replicate", () => {
     const sizes = new Map(await Array.fromAsync(from.list(""), ({ name, size }) => [name, size]));
     const mostLarge = async (to: Backend) => {
       let [now, most] = [0, 0];
-      const counting: Backend = {
-        ...to,
-        async get(name, ...given) {
+      const counted =
+        <Rest extends unknown[], T>(method: (name: string, ...rest: Rest) => Promise<T>) =>
+        async (name: string, ...rest: Rest): Promise<T> => {
           const isLarge = sizes.get(name)! > 2 ** 16;
           if (isLarge) most = Math.max(most, ++now);
           await Bun.sleep(2);
           if (isLarge) now -= 1;
-          return to.get(name, ...given);
-        },
-        async put(name, ...given) {
-          const isLarge = sizes.get(name)! > 2 ** 16;
-          if (isLarge) most = Math.max(most, ++now);
-          await Bun.sleep(2);
-          if (isLarge) now -= 1;
-          return to.put(name, ...given);
-        },
-      };
+          return method(name, ...rest);
+        };
+      const counting: Backend = { ...to, get: counted(to.get), put: counted(to.put) };
       await replicate(from, counting);
       return most;
     };
