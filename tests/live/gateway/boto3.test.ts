@@ -107,6 +107,7 @@ describe.each(SCHEMES)("over %s", (scheme, missing) => {
       );
 
       test("no request failed inside, and no signature is in the log", async () => {
+        await gateway.stop();
         const log = await gateway.log();
         expect(log.filter(({ status }) => Number(status) >= 500 && status !== 501)).toEqual([]);
         expect(log.filter(({ fault }) => fault !== undefined)).toEqual([]);

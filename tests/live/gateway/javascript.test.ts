@@ -256,6 +256,7 @@ describe.each(SCHEMES)("clients in JavaScript over %s", (scheme, missing) => {
     });
 
     test("no request failed inside, and no secret is in the log", async () => {
+      await gateway.stop();
       const log = await gateway.log();
       expect(log.length).toBeGreaterThan(20);
       expect(log.filter(({ status }) => Number(status) >= 500)).toEqual([]);

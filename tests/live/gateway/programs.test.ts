@@ -227,6 +227,7 @@ describe.each(SCHEMES)("programs over %s", (scheme, missing) => {
     });
 
     test("no request failed inside", async () => {
+      await gateway.stop();
       const log = await gateway.log();
       expect(log.filter(({ status }) => Number(status) >= 500)).toEqual([]);
       expect(log.filter(({ fault }) => fault !== undefined)).toEqual([]);

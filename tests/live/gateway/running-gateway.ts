@@ -29,7 +29,7 @@ export interface RunningGateway extends AsyncDisposable {
   readonly process: Bun.Subprocess;
   /** What it has printed on standard error so far. */
   messages(): string;
-  /** The lines of its access log so far. */
+  /** The lines of its access log so far. Those of the last moment come once it has stopped. */
   log(): Promise<readonly Record<string, unknown>[]>;
   /** @returns the exit code */
   stop(signal?: NodeJS.Signals): Promise<number>;
@@ -134,7 +134,10 @@ async function started(
     messages: () => messages,
     async log() {
       const text = await readFile(log, "utf8");
+      // While it runs, the last line may have been written in part.
+      const end = child.exitCode === null ? text.lastIndexOf("\n") + 1 : text.length;
       return text
+        .slice(0, end)
         .split("\n")
         .filter((line) => line !== "")
         .map((line) => JSON.parse(line) as Record<string, unknown>);

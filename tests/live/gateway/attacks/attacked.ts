@@ -22,6 +22,8 @@ export interface Attacked extends AsyncDisposable {
   head(given: Omit<ToSign, "host">, ...lines: readonly string[]): string;
   /** All keys in the bucket. */
   keys(): Promise<readonly string[]>;
+  /** Closes all connections, stops the gateway, and returns the whole of its access log. */
+  stop(): ReturnType<RunningGateway["log"]>;
 }
 
 export async function attackedGateway(...args: readonly string[]): Promise<Attacked> {
@@ -67,6 +69,11 @@ export async function attackedGateway(...args: readonly string[]): Promise<Attac
     async keys() {
       const { body } = await requests.send("GET", `/${BUCKET}?list-type=2`);
       return elements(body, "Key");
+    },
+    async stop() {
+      for (const socket of sockets) socket.destroy();
+      await gateway.stop();
+      return gateway.log();
     },
     async [Symbol.asyncDispose]() {
       for (const socket of sockets) socket.destroy();

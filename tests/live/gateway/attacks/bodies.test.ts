@@ -228,6 +228,6 @@ test.each(FORMS)("%s that is cut off, or goes on, is not stored", async (form) =
 });
 
 test("nothing of this was a fault of the gateway", async () => {
-  const log = await attacked.gateway.log();
+  const log = await attacked.stop();
   expect(log.filter(({ fault }) => fault !== undefined)).toEqual([]);
 });

@@ -214,6 +214,6 @@ test("no name is one of a file, and nothing was a fault of the gateway", async (
   const files = await readdir(attacked.home.path("store"), { recursive: true });
   const strange = files.filter((name) => !/^s3(?:\/[0-9a-z.\-/]+)?$/u.test(name));
   expect(strange).toEqual([]);
-  const log = await attacked.gateway.log();
+  const log = await attacked.stop();
   expect(log.filter(({ fault }) => fault !== undefined)).toEqual([]);
 });

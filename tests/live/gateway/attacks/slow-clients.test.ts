@@ -175,7 +175,7 @@ test("all of them at once delay nobody", async () => {
 
 test("nothing of it was stored, and nothing was a fault of the gateway", async () => {
   expect(await attacked.keys()).toEqual(["fast", "large"]);
-  const log = await attacked.gateway.log();
+  const log = await attacked.stop();
   // Who waits for memory while others stall may be told to come back.
   const faults = log.filter(({ fault, code }) => fault !== undefined && code !== "SlowDown");
   expect(faults).toEqual([]);

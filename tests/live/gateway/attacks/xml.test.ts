@@ -126,6 +126,6 @@ test("nothing of this was a fault of the gateway, and nothing has changed", asyn
   expect((await attacked.requests.send("HEAD", "/new-bucket")).status).toBe(404);
   const { body } = await attacked.requests.send("GET", `/${BUCKET}/k?tagging`);
   expect(elements(body, "Key")).toEqual([]);
-  const log = await attacked.gateway.log();
+  const log = await attacked.stop();
   expect(log.filter(({ fault }) => fault !== undefined)).toEqual([]);
 });
