@@ -3,6 +3,7 @@ import type { ActionOf } from "./actions.ts";
 import {
   fromFileOption,
   identityOption,
+  memoryOption,
   reportOption,
   shardOption,
   workersOption,
@@ -70,6 +71,7 @@ export function addBlobCommands(program: CommanderCommand, actionOf: ActionOf): 
     .option("--attested", "an alias of --server-checksums")
     .addOption(identityOption())
     .addOption(workersOption())
+    .addOption(memoryOption())
     .addOption(shardOption("check"))
     .addOption(reportOption())
     .action(actionOf(async () => (await import("../commands/verify.ts")).verify));
@@ -93,6 +95,7 @@ export function addBlobCommands(program: CommanderCommand, actionOf: ActionOf): 
       "skip blobs that have the right size at the target, after reading 64 bytes of each",
     )
     .addOption(identityOption())
+    .addOption(memoryOption())
     .addOption(shardOption("copy"))
     .addOption(reportOption())
     .action(actionOf(async () => (await import("../commands/copy.ts")).copy));

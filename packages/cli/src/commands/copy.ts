@@ -10,6 +10,7 @@ import {
   optional,
   passphrase,
   path,
+  size,
   store,
 } from "../config/settings.ts";
 import { codeOf, EXIT_CODES, usage } from "../errors/failures.ts";
@@ -34,10 +35,11 @@ export const copy: Command = command(
     trustSize: flag,
     identity: identitySources,
     passphrase,
+    memory: optional(size),
     ...SHARDING,
   },
   async (settings, session) => {
-    const { tree, trustSize } = settings;
+    const { tree, trustSize, memory } = settings;
     const hasNames = settings.address.length > 0 || settings.fromFile !== undefined;
     if (tree && !hasNames) {
       throw usage("--tree needs addresses that `idk put` printed; omit it to copy all blobs");
@@ -67,7 +69,7 @@ export const copy: Command = command(
     const between = (source: Backend, target: Backend) =>
       reporting(failures, totals, async (options) => {
         try {
-          return await replicate(source, target, { trustSize, signal, ...options });
+          return await replicate(source, target, { trustSize, memory, signal, ...options });
         } catch (error) {
           if (signal.aborted && !out.json) {
             await out.note(
@@ -80,7 +82,7 @@ export const copy: Command = command(
     const copyBlobs = between(from, to);
     let markers: number | undefined;
     if (tree) {
-      const source = createStore({ backend: from, identities });
+      const source = createStore({ backend: from, identities, memory });
       for (const root of named) {
         let unread: unknown;
         const names = withErrorObserver(

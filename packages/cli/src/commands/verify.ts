@@ -17,6 +17,7 @@ import {
   optional,
   passphrase,
   path,
+  size,
   store,
   workers,
 } from "../config/settings.ts";
@@ -42,6 +43,7 @@ export const verify: Command = command(
     identity: identitySources,
     passphrase,
     workers,
+    memory: optional(size),
     ...SHARDING,
   },
   async (settings, session) => {
@@ -49,7 +51,8 @@ export const verify: Command = command(
     const depth = depthOf(settings);
     const needsKey = depth === "deep" || depth === "complete";
     const identities = needsKey ? await loadIdentities(settings, session) : [];
-    const options = { identities, workers: settings.workers };
+    const { workers: threads, memory } = settings;
+    const options = { identities, workers: threads, memory };
     const named = settings.address.length > 0 || settings.fromFile !== undefined;
     const part = partOf(settings, named);
     if (part !== undefined) {

@@ -14,6 +14,7 @@ export interface CopySettings {
   readonly from: StoreLocation;
   readonly to: StoreLocation;
   readonly trustSize: boolean;
+  readonly memory: number | undefined;
 }
 
 /**
@@ -21,7 +22,7 @@ export interface CopySettings {
  * target has what they need.
  */
 export async function copyShard(
-  { from, to, trustSize }: CopySettings,
+  { from, to, trustSize, memory }: CopySettings,
   { shard, report: path }: Part,
   session: Session,
 ): Promise<void> {
@@ -58,6 +59,7 @@ export async function copyShard(
         // The chunks of a root may be in another shard, so it makes no difference when roots are copied.
         replicate(sources[place]!, targets[place]!, {
           trustSize,
+          memory,
           signal,
           roots: "as-listed",
           ...options,

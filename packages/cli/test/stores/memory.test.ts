@@ -1,7 +1,10 @@
-import { describe, expect, test } from "bun:test";
+import { mkdtemp, readdir } from "node:fs/promises";
+import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { createWorkspace, expectFailure, noise } from "../support/cli.ts";
 
-const { idk, ok } = await createWorkspace();
+setDefaultTimeout(60_000);
+
+const { path, idk, ok } = await createWorkspace();
 const KiB = 2 ** 10;
 
 /** A bucket that takes 50 ms for each object, and the most transfers it has had at once. */
@@ -34,20 +37,28 @@ function slowBucket() {
 }
 
 describe("--memory", () => {
-  test("bounds the chunks of a put and a get that are in flight", async () => {
+  test("bounds the chunks in flight of all commands that transfer content", async () => {
     const { server, env, seen } = slowBucket();
-    const transfer = async (...memory: string[]): Promise<[number, number]> => {
+    const mostOf = async (args: string[], stdin?: Uint8Array) => {
       seen.most = 0;
+      const { stdout, bytes } = await ok(args, { env, ...(stdin && { stdin }) });
+      return { most: seen.most, stdout, bytes };
+    };
+    const transfer = async (...memory: string[]): Promise<number[]> => {
+      const target = await mkdtemp(path("copied-"));
       const args = ["put", "-", "--chunk-size", "256K", ...memory];
-      const { stdout } = await ok(args, { env, stdin: noise(6000 * KiB) });
-      const put = seen.most;
-      seen.most = 0;
-      const get = await ok(["get", stdout.trim(), ...memory], { env });
+      const put = await mostOf(args, noise(6000 * KiB));
+      const address = put.stdout.trim();
+      const get = await mostOf(["get", address, ...memory]);
       expect(get.bytes).toHaveLength(6000 * KiB);
-      return [put, seen.most];
+      const verify = await mostOf(["verify", "--deep", address, ...memory]);
+      const to = ["--from", env.IDK_STORE, "--to", target];
+      const copy = await mostOf(["copy", "--tree", address, ...to, ...memory]);
+      expect(await readdir(target, { recursive: true })).not.toEqual([]);
+      return [put, get, verify, copy].map(({ most }) => most);
     };
     // Less than the runtime takes leaves the two chunks that every call has.
-    expect(await transfer("--memory", "1M")).toEqual([2, 2]);
+    expect(await transfer("--memory", "1M")).toEqual([2, 2, 2, 2]);
     for (const most of await transfer()) expect(most).toBeGreaterThanOrEqual(4);
     void server.stop(true);
   });
