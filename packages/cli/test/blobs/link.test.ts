@@ -148,7 +148,7 @@ test.each<[aheadMs: number, noted: boolean]>([
   };
   const address = (await ok(["put", "note"], { env })).stdout.trim();
   const { stderr } = await ok(["link", address, "--page-url", PAGE], { env });
-  const text = /this machine's clock is (?:299|300|301) s ahead of the store's/u;
+  const text = /this machine's clock is (?:299|30\d) s ahead of the store's/u;
   expect(text.test(stderr)).toBe(noted);
 });
 

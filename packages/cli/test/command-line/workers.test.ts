@@ -28,7 +28,14 @@ async function workersOf(args: readonly string[], extra: Record<string, string>,
     await child.stdin.flush();
     // The runtime names them; it has other threads as well, whose number varies.
     const tasks = `/proc/${child.pid}/task`;
-    const nameOf = (task: string) => readFileSync(join(tasks, task, "comm"), "utf8").trim();
+    const nameOf = (task: string) => {
+      try {
+        return readFileSync(join(tasks, task, "comm"), "utf8").trim();
+      } catch {
+        // It has ended since it was listed.
+        return undefined;
+      }
+    };
     const count = () => readdirSync(tasks).filter((task) => nameOf(task) === "Worker").length;
     await until(async () => count() >= expected);
     // A thread that a worker starts has the worker's name until it takes its own.

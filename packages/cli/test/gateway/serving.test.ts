@@ -29,6 +29,7 @@ function serve(preload: readonly string[], ...args: readonly string[]) {
     messages: () => messages,
     async until(text: string): Promise<void> {
       while (!messages.includes(text) && child.exitCode === null) await Bun.sleep(20);
+      if (child.exitCode !== null) await reading;
       expect(messages).toContain(text);
     },
     async ended(): Promise<number> {

@@ -28,7 +28,11 @@ describe("a get that was interrupted", () => {
 
   async function interruptedGet(signal: NodeJS.Signals = "SIGKILL") {
     for (const name of [...parts(), "copy"]) rmSync(path(name), { force: true });
-    const size = () => Math.max(0, ...parts().map((name) => statSync(path(name)).size));
+    const size = () =>
+      Math.max(
+        0,
+        ...parts().map((name) => statSync(path(name), { throwIfNoEntry: false })?.size ?? 0),
+      );
     const result = await interrupted(workspace, await get(), {
       signal,
       when: () => size() > 3 * MIB,

@@ -23,7 +23,7 @@ import {
 import { writeProtected } from "../support/protected.ts";
 
 // Each passphrase that is set or opened costs a third of a second.
-setDefaultTimeout(30_000);
+setDefaultTimeout(120_000);
 
 const workspace = await createWorkspace();
 const { idk, ok, path, write } = workspace;

@@ -10,7 +10,7 @@ import { interrupted, ownFolders, partsIn } from "../support/interrupted.ts";
  */
 
 const SEEDS = process.env["IDK_TEST_SLOW"] === "1" ? 50 : 3;
-setDefaultTimeout(SEEDS * 20_000);
+setDefaultTimeout(SEEDS * 60_000);
 
 const CHUNK = 2 ** 18;
 const CHUNKS = 128;

@@ -163,11 +163,11 @@ export function sameBytes(a: Uint8Array, b: Uint8Array): boolean {
   return Buffer.compare(a, b) === 0;
 }
 
-/** Polls until there is a result, for at most ten seconds. */
+/** Polls until there is a result, for at most a minute. */
 export async function until<T>(
   look: () => T | undefined | false | Promise<T | undefined | false>,
 ): Promise<T> {
-  for (const end = Date.now() + 10_000; Date.now() < end; await Bun.sleep(2)) {
+  for (const end = Date.now() + 60_000; Date.now() < end; await Bun.sleep(2)) {
     const found = await look();
     if (found !== undefined && found !== false) return found;
   }

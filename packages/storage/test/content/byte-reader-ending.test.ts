@@ -214,7 +214,7 @@ describe("a signal", () => {
         controller.abort(reason);
         const error = await rejects(waiting, "aborted");
         expect(error.cause).toBe(reason);
-        expect(performance.now() - start).toBeLessThan(200);
+        expect(performance.now() - start).toBeLessThan(5000);
         reader.cancel();
       }
     },

@@ -44,6 +44,6 @@ const FIXTURES = {
 
 for (const [name, open] of Object.entries(FIXTURES)) {
   describe(name, () => {
-    for (const { name: rule, run } of backendConformance({ open })) test(rule, run, 30_000);
+    for (const { name: rule, run } of backendConformance({ open })) test(rule, run, 120_000);
   });
 }

@@ -10,9 +10,12 @@ const BYTES = random(300_000);
 
 type Respond = Parameters<typeof blobServer>[0];
 
-function responding(respond: Respond): BlobServer & { readonly backend: ReturnType<typeof http> } {
+function responding(
+  respond: Respond,
+  stall?: number,
+): BlobServer & { readonly backend: ReturnType<typeof http> } {
   const server = blobServer(respond);
-  return { ...server, backend: http({ url: server.url, timeouts: { stall: 200 } }) };
+  return { ...server, backend: http({ url: server.url, timeouts: { stall } }) };
 }
 
 function xml(status: number, code: string, message: string): Response {
@@ -100,7 +103,7 @@ describe("a body", () => {
   test("that does not arrive is given up", async () => {
     const start = (controller: ReadableStreamDefaultController) =>
       controller.enqueue(new Uint8Array(1));
-    using at = responding(() => new Response(new ReadableStream({ start })));
+    using at = responding(() => new Response(new ReadableStream({ start })), 200);
     const reading = at.backend.get(NAME, new Uint8Array(9));
     const failure = await rejects(reading, "unavailable", "sent less than 1 KiB/s");
     expect(failure.transient).toBe(true);

@@ -88,7 +88,7 @@ describe("damage that a server reports", () => {
     expect(server.counts).toEqual({ GET: 2, HEAD: 2 });
     expect(retries.length).toBe(1);
     expect(ms).toBeGreaterThan(1900);
-    expect(ms).toBeLessThan(5000);
+    expect(ms).toBeLessThan(15_000);
   });
 
   test("is no damage if the next download succeeds", async () => {
@@ -110,7 +110,7 @@ describe("damage that a server reports", () => {
     const probe = `${MiB}-${MiB + 63}`;
     expect(server.requests).toEqual(["whole", probe, "whole", probe]);
     expect(ms).toBeGreaterThan(1900);
-    expect(ms).toBeLessThan(5000);
+    expect(ms).toBeLessThan(15_000);
   });
 
   test("is no damage if the server returns what comes next", async () => {
@@ -159,7 +159,7 @@ describe("a blob that arrives whole with wrong bytes", () => {
     const { result, ms } = await withDefaultRetries(given.backend, fetched);
     expect(result).toMatchObject({ code: "address", transient: false });
     expect(given.downloads()).toBe(2);
-    expect(ms).toBeLessThan(1000);
+    expect(ms).toBeLessThan(1900);
   });
 
   test("once was damaged in transit, and is downloaded again", async () => {

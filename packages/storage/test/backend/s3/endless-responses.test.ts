@@ -163,7 +163,8 @@ describe("a response that only drips", () => {
   });
 
   test("is complete if it is slow, but fast enough", async () => {
-    const total = 4096;
+    // In all longer than the time without a byte after which it would be given up.
+    const [total, stall] = [16_384, 1000];
     using fake = served(
       () => {
         let sent = 0;
@@ -177,7 +178,7 @@ describe("a response that only drips", () => {
         });
         return new Response(body);
       },
-      { timeouts },
+      { timeouts: { ...timeouts, stall } },
     );
     expect(await fake.backend.get(NAME, new Uint8Array(total))).toBe(total);
   });

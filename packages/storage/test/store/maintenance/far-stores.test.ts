@@ -4,15 +4,18 @@ import { type Backend, StorageError, withRetry } from "../../../src/index.ts";
 import { bytesOf } from "./replicate-support.ts";
 import { memory } from "../../../src/backend/memory.ts";
 
+/** How many are in flight grows while that is faster, so requests take far longer than the processor. */
+const FAR = 100;
+
 /** A backend whose requests take some milliseconds, and how many have been in flight. */
-function slow(inner: Backend) {
+function slow(inner: Backend, ms = 10) {
   const seen = { now: 0, most: 0 };
   const slowed =
     <Call extends unknown[], T>(method: (...call: Call) => Promise<T>) =>
     async (...call: Call): Promise<T> => {
       seen.now += 1;
       seen.most = Math.max(seen.most, seen.now);
-      await Bun.sleep(10);
+      await Bun.sleep(ms);
       seen.now -= 1;
       return method(...call);
     };
@@ -38,14 +41,14 @@ describe("a store far away", () => {
   test.each([false, true])("has more small blobs verified at once, deep: %p", async (deep) => {
     const inner = memory();
     const roots = await smallRoots(inner);
-    const most = async (options: object) => {
-      const { backend, seen } = slow(inner);
+    const most = async (options: object, ms?: number) => {
+      const { backend, seen } = slow(inner, ms);
       const store = aliceStore({ backend, ...options });
       await Promise.all(roots.map((root) => store.verify(root, deep ? { deep } : { size: 2000 })));
       return seen.most;
     };
     // More than there are without growth.
-    expect(await most({})).toBeGreaterThan(8);
+    expect(await most({}, FAR)).toBeGreaterThan(8);
     expect(await most({ concurrency: 3 })).toBe(3);
     expect(await most({ memory: 1 })).toBe(2);
   });
@@ -95,7 +98,7 @@ describe("a store far away", () => {
     const inner = memory();
     const root = await aliceStore({ backend: inner, chunkSize: 2 ** 18 }).put(random(2 ** 24));
     for (const way of ["verify", "deleteTree"] as const) {
-      const { backend, seen } = slow(inner);
+      const { backend, seen } = slow(inner, FAR);
       const store = aliceStore({ backend });
       if (way === "verify") await store.verify(root, { complete: true });
       else await store.deleteTree(root);

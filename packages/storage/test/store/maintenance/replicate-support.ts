@@ -77,7 +77,7 @@ export interface Watched {
 }
 
 /** Records the names of the blobs put and fetched. */
-export function watched(inner: Backend): Watched {
+export function watched(inner: Backend, ms = 1): Watched {
   const put: string[] = [];
   const got: string[] = [];
   const seen = { inFlight: 0, most: 0 };
@@ -92,7 +92,7 @@ export function watched(inner: Backend): Watched {
       got.push(given[0]);
       seen.inFlight += 1;
       seen.most = Math.max(seen.most, seen.inFlight);
-      await Bun.sleep(1);
+      await Bun.sleep(ms);
       seen.inFlight -= 1;
       return inner.get(...given);
     },

@@ -178,7 +178,8 @@ describe("a scan by default", () => {
       get:
         (get) =>
         async (...given) => {
-          await Bun.sleep(20);
+          // Far longer than the processor takes for a blob.
+          await Bun.sleep(100);
           return get(...given);
         },
     });
