@@ -1,4 +1,4 @@
-import { fstatSync, write as writeSome } from "node:fs";
+import { fstatSync, statSync, write as writeSome } from "node:fs";
 
 /** Standard output or standard error. */
 export interface StandardStream {
@@ -47,10 +47,11 @@ function sequential(write: Write): Write {
   };
 }
 
-/** Every terminal is a character device; few other things are. */
+/** Every terminal is a character device; of few other things, `/dev/null` is one. */
 function mayBeTerminal(descriptor: number): boolean {
   try {
-    return fstatSync(descriptor).isCharacterDevice();
+    const status = fstatSync(descriptor);
+    return status.isCharacterDevice() && status.rdev !== statSync("/dev/null").rdev;
   } catch {
     // It is closed; a write will report that.
     return false;
