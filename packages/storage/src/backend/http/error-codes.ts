@@ -43,6 +43,11 @@ const BY_CODE: ReadonlyMap<string, ErrorMeaning> = new Map(
   Object.entries({
     NoSuchKey: missing,
     NoSuchVersion: missing,
+    InvalidBucketName: {
+      code: "unavailable",
+      explanation:
+        "the name of the bucket is not valid: it must be 3 to 63 lower-case letters, digits, dots and hyphens",
+    },
     InvalidAccessKeyId: denied(
       "the access key is unknown or disabled; check it, or create a new one",
     ),
@@ -129,7 +134,7 @@ export function errorMeaning(status: number, code: string, message: string): Err
     return {
       code: "unavailable",
       explanation:
-        "the store rejected the request without a reason (400); check that the credentials have not expired, and the SSE-C key if the blob has one",
+        "the store rejected the request without a reason (400); check the name of the bucket, that the credentials have not expired, and the SSE-C key if the blob has one",
     };
   }
   return BY_STATUS[status] ?? (status >= 500 ? transient : { code: "unavailable" });

@@ -32,6 +32,7 @@ describe("a refusal", () => {
     [403, "SignatureDoesNotMatch", "It does not match.", "permission", "sign GET"],
     [404, "NoSuchKey", "There is none.", "not-found", "it does not exist"],
     [404, "NoSuchBucket", "There is none.", "unavailable", "the bucket does not exist"],
+    [400, "InvalidBucketName", "It is not valid.", "unavailable", "must be 3 to 63 lower-case"],
     [503, "SlowDown", "Reduce your rate.", "unavailable", "the store is busy"],
     [400, "InvalidRequest", "No.", "unavailable", "the store responded 400 InvalidRequest No."],
   ] as const)("%d %s %p means %s", async (status, errorCode, message, code, text) => {
