@@ -324,4 +324,4 @@ test("secrets that rules cover are found nowhere", async () => {
     server.close();
     await rm(spool, { recursive: true });
   }
-}, 30_000);
+}, 120_000);

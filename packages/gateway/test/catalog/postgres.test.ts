@@ -10,7 +10,7 @@ import { bytes, failureOf, inline, NOW, put, putOf, using } from "./behaviour/fi
 import { dropDatabases, openPostgresFixture, postgresRecorder } from "./postgres-fixture.ts";
 
 requireServer("postgres")("catalog in PostgreSQL", () => {
-  afterAll(dropDatabases, 60_000);
+  afterAll(dropDatabases, 120_000);
   catalogBehaviour(openPostgresFixture);
 
   test(
@@ -33,8 +33,10 @@ requireServer("postgres")("catalog in PostgreSQL", () => {
           }
         }
       });
-      for (let i = 0; i < 5; i++) {
+      for (let i = 0; i < 5 || failures === 0; i++) {
         await Bun.sleep(50);
+        // On a slow machine, none may have been stored since the last time.
+        for (const before = stored.length; stored.length === before;) await Bun.sleep(5);
         await admin.unsafe(
           `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
            WHERE datname = current_database() AND pid <> pg_backend_pid()`,
@@ -43,8 +45,6 @@ requireServer("postgres")("catalog in PostgreSQL", () => {
       isOver = true;
       await Promise.all(clients);
       await admin.close();
-      expect(failures).toBeGreaterThan(0);
-      expect(stored.length).toBeGreaterThan(0);
       for (const { key, seq } of stored) {
         expect((await catalog.findObject(bucket.id, bytes(key)))?.seq).toBe(seq);
       }

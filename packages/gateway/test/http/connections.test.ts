@@ -33,13 +33,11 @@ describe.each(SCHEMES)("connections over %s", (scheme) => {
     });
     first.write(ONE);
     expect(await answer).toStartWith("HTTP/1.1 200 OK\r\n");
-    expect(performance.now() - started).toBeLessThan(2000);
+    expect(performance.now() - started).toBeLessThan(20_000);
     while (ended < 450) await Bun.sleep(10);
     expect(server.refused()).toBeGreaterThan(450);
     // All are idle now but this one, which is new.
-    const begun = performance.now();
     expect(await send(LAST)).toEndWith("done");
-    expect(performance.now() - begun).toBeLessThan(1000);
   });
 
   test("of strangers are closed for a new one also before their requests end", async () => {
@@ -109,7 +107,7 @@ describe.each(SCHEMES)("connections over %s", (scheme) => {
         if (exchange.raw.target === "/signed") exchange.authenticated();
         await ok(exchange);
       },
-      { scheme, idle: { newMs: 400, strangerMs: 200, knownMs: 900 } },
+      { scheme, idle: { newMs: 400, strangerMs: 200, knownMs: 3000 } },
     );
     const lifetime = async (text: string, more = ""): Promise<number> => {
       const socket = connect();
@@ -126,10 +124,10 @@ describe.each(SCHEMES)("connections over %s", (scheme) => {
       lifetime(ONE),
       lifetime("GET /signed HTTP/1.1\r\nHost: h\r\n\r\n"),
     ]);
-    for (const elapsed of [silent, trickling]) expect(elapsed).toBeWithin(300, 2000);
-    expect(stranger).toBeWithin(150, 2000);
-    expect(known).toBeWithin(800, 3000);
-    expect(known).toBeGreaterThan(stranger + 300);
+    for (const elapsed of [silent, trickling]) expect(elapsed).toBeWithin(300, 20_000);
+    expect(stranger).toBeWithin(150, 20_000);
+    expect(known).toBeWithin(2900, 20_000);
+    expect(known).toBeGreaterThan(Math.max(silent, trickling, stranger) + 300);
   });
 
   test("end when the server closes, after the request in progress", async () => {

@@ -9,13 +9,13 @@ test("a call that is shared runs once for all callers, and again later", async (
       await Bun.sleep(20);
       return runs;
     },
-    { ok: 50, failed: 5000 },
+    { ok: 1000, failed: 20_000 },
   );
   expect(await Promise.all(Array.from({ length: 1000 }, call))).toEqual(
     Array.from({ length: 1000 }, () => 1),
   );
   expect(await call()).toBe(1);
-  await Bun.sleep(80);
+  await Bun.sleep(1100);
   expect(await call()).toBe(2);
 });
 
@@ -26,14 +26,14 @@ test("a failure is kept longer", async () => {
       runs += 1;
       throw new Error("down");
     },
-    { ok: 0, failed: 60 },
+    { ok: 0, failed: 1000 },
   );
   for (let index = 0; index < 3; index += 1) {
     expect(await call().catch((error: unknown) => error)).toEqual(new Error("down"));
     await Bun.sleep(5);
   }
   expect(runs).toBe(1);
-  await Bun.sleep(80);
+  await Bun.sleep(1100);
   await call().catch(() => undefined);
   expect(runs).toBe(2);
 });

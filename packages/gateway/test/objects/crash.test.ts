@@ -326,5 +326,5 @@ for (let seed = FIRST_SEED; seed < FIRST_SEED + RUNS; seed++) {
     for (const isLast of [true, false]) {
       await run(seed, { at: chooseCall(calls, random), isDone: random(2) === 0, isLast });
     }
-  }, 60_000);
+  }, 120_000);
 }

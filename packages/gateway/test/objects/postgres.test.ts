@@ -24,7 +24,7 @@ requireServer("postgres")("with a catalog in PostgreSQL", () => {
     "%s passes",
     async (file) => {
       const child = Bun.spawn(
-        [process.execPath, "test", "--timeout", "60000", join(import.meta.dir, file)],
+        [process.execPath, "test", "--timeout", "120000", join(import.meta.dir, file)],
         {
           env: { ...process.env, IDK_GATEWAY_CATALOGS: "postgres", IDK_GATEWAY_CRASHES: "5" },
           stdout: "ignore",
@@ -34,6 +34,6 @@ requireServer("postgres")("with a catalog in PostgreSQL", () => {
       const output = await new Response(child.stderr).text();
       if ((await child.exited) !== 0) expect(output).toBe("");
     },
-    240_000,
+    600_000,
   );
 });

@@ -3,7 +3,7 @@ import { Agent, request } from "node:http";
 import { connect } from "node:net";
 import { elementOf, type Running, signedHeaders, startGateway } from "./running.ts";
 
-setDefaultTimeout(30_000);
+setDefaultTimeout(120_000);
 
 /** Sends an unsigned request. */
 async function ask(
@@ -82,9 +82,12 @@ test("a client that leaves is no fault", async () => {
   await using running = await startGateway();
   const { hostname, port, host } = new URL(running.gateway.url);
   const signed = signedHeaders({ method: "PUT", target: "/b/k", host });
-  const headers = { ...signed, "content-length": "1000000" };
+  const headers = { ...signed, "content-length": "1000000", expect: "100-continue" };
   const upload = request({ hostname, port, method: "PUT", path: "/b/k", headers });
   upload.on("error", () => {});
+  upload.flushHeaders();
+  // Then the gateway reads the body.
+  await new Promise((resolve) => upload.on("continue", resolve));
   upload.write("begin");
   await Bun.sleep(100);
   upload.destroy();

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import fc from "fast-check";
 import { elementOf, elementsOf, encoded, pathOf, type Running, sharedGateway } from "./running.ts";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(120_000);
 
 const running = sharedGateway();
 

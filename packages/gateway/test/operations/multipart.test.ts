@@ -5,7 +5,7 @@ import type { ChecksumAlgorithm } from "../../src/body/algorithms.ts";
 import { createDigester } from "../../src/body/digester.ts";
 import { elementOf, type Received, type Running, startGateway } from "./running.ts";
 
-setDefaultTimeout(30_000);
+setDefaultTimeout(120_000);
 
 const CONTENT = "0123456789";
 

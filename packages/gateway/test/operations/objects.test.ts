@@ -2,7 +2,7 @@ import { expect, setDefaultTimeout, test } from "bun:test";
 import { createHash } from "node:crypto";
 import { elementOf, startGateway } from "./running.ts";
 
-setDefaultTimeout(30_000);
+setDefaultTimeout(120_000);
 
 const CONTENT = "content";
 const SHA1 = createHash("sha1").update(CONTENT).digest("base64");

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { createHash } from "node:crypto";
 import { elementOf, elementsOf, sharedGateway, startGateway } from "./running.ts";
 
-setDefaultTimeout(30_000);
+setDefaultTimeout(120_000);
 
 const CONTENT = "0123456789";
 const ETAG = `"${createHash("md5").update(CONTENT).digest("hex")}"`;

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { createHash } from "node:crypto";
 import { elementOf, elementsOf, keyTable, type Received, sharedGateway } from "./running.ts";
 
-setDefaultTimeout(30_000);
+setDefaultTimeout(120_000);
 
 const running = sharedGateway(
   {},

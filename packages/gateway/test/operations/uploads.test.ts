@@ -2,7 +2,7 @@ import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { createHash } from "node:crypto";
 import { elementOf, elementsOf, type Received, type Running, sharedGateway } from "./running.ts";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(120_000);
 
 const running = sharedGateway();
 const send: Running["send"] = async (...given) => running().send(...given);

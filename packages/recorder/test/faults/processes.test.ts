@@ -171,4 +171,4 @@ test("SIGTERM under load stores everything that was seen", async () => {
   expect(segments.at(-1)!.metadata.end).toBe("closed");
   expect(segments.at(-1)!.metadata.totals.stored).toBe(stats.stored);
   expect(await readdir(spool)).toEqual([]);
-}, 60_000);
+}, 120_000);

@@ -10,5 +10,5 @@ test.skipIf(node === null && process.env["CI"] === undefined)(
     expect(stderr).toBe("");
     expect(stdout.trim().split("\n")).toEqual(scenarios.map(({ name }) => `pass ${name}`));
   },
-  60_000,
+  120_000,
 );

@@ -177,16 +177,17 @@ export const scenarios: readonly Scenario[] = [
         request.on("end", () => response.end("never"));
         request.resume();
       };
-      const exchange = only(
-        await record(listener, async (port) => {
-          const more = "Content-Type: text/plain\r\n";
-          const head = `POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n${more}\r\nthe beginning`;
-          const { socket } = open(port, head);
-          await new Promise((resolve) => setTimeout(resolve, 100));
-          socket.destroy();
-          await new Promise((resolve) => setTimeout(resolve, 100));
-        }),
-      );
+      const archive = newArchive();
+      const client = async (port: number): Promise<void> => {
+        const more = "Content-Type: text/plain\r\n";
+        const head = `POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n${more}\r\nthe beginning`;
+        const { socket } = open(port, head);
+        await until(() => archive.recorder.stats().open === 1);
+        await new Promise((resolve) => setTimeout(resolve, 100));
+        socket.destroy();
+        await new Promise((resolve) => setTimeout(resolve, 100));
+      };
+      const exchange = only(await record(listener, client, archive));
       assert.equal(exchange.ended, "aborted");
       assert.equal(exchange.response, undefined);
       assert.deepEqual(exchange.request.body, {

@@ -21,7 +21,7 @@ test("exchanges that take more memory than their lines are counted by it", async
   for (let seq = 0; seq < 40; seq++) await archive.add([line], { seq, from: DAY, to: DAY });
   const failed = await listed(readExchanges(archive.store)).catch((error: unknown) => error);
   expect((failed as StorageError).code).toBe("limit");
-}, 30_000);
+}, 120_000);
 
 /** Arrays as JSON, each in a list: 3 bytes and 2 values each. */
 function arrays(count: number): string {
@@ -149,7 +149,7 @@ test("segments are fetched a second time with the same limit, and not too much a
   expect([...limits]).toEqual([LINE_BYTES_MAX]);
   expect(most() / MIB).toBeGreaterThan(10);
   expect(most() / MIB).toBeLessThanOrEqual(32);
-}, 30_000);
+}, 120_000);
 
 function moment(number: number) {
   return { from: DAY + number, to: DAY + number };

@@ -141,6 +141,6 @@ export function listingBehaviour(open: OpenFixture): void {
       // Reading the keys behind ten prefixes would take as long as thirty pages.
       expect(await time("p")).toBeLessThan(await time("q"));
     }),
-    60_000,
+    120_000,
   );
 }

@@ -296,7 +296,7 @@ export function uploadBehaviour(open: OpenFixture): void {
       expect((await catalog.openObject(bucket.id, KEY))?.contents).toEqual([]);
       await catalog.deleteObject(bucket.id, KEY, { now: NOW });
     }),
-    60_000,
+    120_000,
   );
 
   test(

@@ -19,7 +19,7 @@ import {
   type Rig,
 } from "../support.ts";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(120_000);
 
 const PARTS: readonly StoreShard[] = ["0123", "4567", "89ab", "cdef"].map((digits) => ({
   prefixes: digits.split(""),
