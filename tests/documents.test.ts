@@ -410,7 +410,7 @@ describe("sessions in documents", () => {
           `# recipient: ${recipient}`,
         );
       }),
-    30_000,
+    120_000,
   );
 });
 

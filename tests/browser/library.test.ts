@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { createStore, formatIdentity, generateIdentity } from "@idk/storage";
 import { launchChromium, missingChromium, watch } from "./chromium.ts";
 import type { Browser, Page } from "puppeteer-core";
+import { ensureBuilt } from "../built.ts";
 import { join } from "node:path";
 import { memory } from "@idk/storage/memory";
 import { skipIfMissing } from "../servers/require-server.ts";
@@ -15,7 +16,7 @@ const answers = (await Bun.file(join(testdata, "known-answers.json")).json()) as
 
 /** A bundle for browsers of the library as published, compiled by tsc. */
 async function buildBundle(): Promise<string> {
-  await Bun.$`bun run --silent build`.cwd(join(import.meta.dir, "../.."));
+  await ensureBuilt();
   const built = await Bun.build({
     entrypoints: [join(import.meta.dir, "in-browser.ts")],
     target: "browser",

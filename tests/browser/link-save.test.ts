@@ -99,48 +99,37 @@ skipIfMissing(missingForLinks)("saving from the page that opens links", () => {
 
   test("stops fetching when a save is cancelled", async () => {
     const link = await linkTo(await site.store.put(testContent(60 * MiB, 5).stream()));
-    const { page, click, status, download, watched } = await openPage(link);
-    const saved = download();
-    await click("save");
-    await page.waitForFunction("document.getElementById('progress').value > 0.05");
+    const { click, status, download, watched, release } = await saveHeld(link);
     await click("cancel");
     expect(await status(/Cancelled/u)).toBe("Cancelled.");
-    expect((await saved).state).toBe("canceled");
+    expect((await download()).state).toBe("canceled");
+    release();
     const { length } = watched.requests;
     await Bun.sleep(1000);
     expect(watched.requests.length).toBe(length);
   });
 
-  test.each(["tells its worker", "cannot tell it"])(
-    "fails a download if the page is closed and %s",
-    async (how) => {
-      const link = await linkTo(await site.store.put(testContent(60 * MiB, 5).stream()));
-      const { page, click, download } = await openTab();
-      if (how === "cannot tell it") {
-        // As if it crashed.
-        await page.evaluateOnNewDocument(() => {
-          addEventListener("pagehide", (event) => event.stopImmediatePropagation());
-        });
-      }
-      await page.goto(link);
-      const saved = download();
-      await click("save");
-      await page.waitForFunction("document.getElementById('progress').value > 0.05");
-      await page.close();
-      expect((await saved).state).toBe("canceled");
-    },
-  );
+  test.each<readonly [string, () => void]>([
+    ["tells its worker", () => {}],
+    // As if it crashed.
+    [
+      "cannot tell it",
+      () => addEventListener("pagehide", (event) => event.stopImmediatePropagation()),
+    ],
+  ])("fails a download if the page is closed and %s", async (_, prepare) => {
+    const link = await linkTo(await site.store.put(testContent(60 * MiB, 5).stream()));
+    const { page, download } = await saveHeld(link, prepare);
+    await page.close();
+    expect((await download()).state).toBe("canceled");
+  });
 
   test("says that the browser stopped the download", async () => {
     const link = await linkTo(await site.store.put(testContent(60 * MiB, 5).stream()));
-    const { page, click, status, download } = await openPage(link);
-    const saved = download();
-    await click("save");
-    await page.waitForFunction("document.getElementById('progress').value > 0.05");
+    const { page, status, download } = await saveHeld(link);
     const session = await page.createCDPSession();
     await session.send("ServiceWorker.enable");
     await session.send("ServiceWorker.stopAllWorkers");
-    expect((await saved).state).toBe("canceled");
+    expect((await download()).state).toBe("canceled");
     expect(await status(/stopped/u)).toBe("The browser stopped the download. Try again.");
   });
 
@@ -178,21 +167,30 @@ skipIfMissing(missingForLinks)("saving from the page that opens links", () => {
     expect(await status(/^Saved/u)).toContain("verified");
   });
 
-  /** Saves the file of a link whose last bytes come when they are released. */
-  async function saveHeld(link: string): Promise<Visit & { release(): void }> {
+  /**
+   * Saves the file of a link whose last bytes come when they are released.
+   *
+   * @param prepare runs in the page before its scripts
+   */
+  async function saveHeld(
+    link: string,
+    prepare = (): void => {},
+  ): Promise<Visit & { release(): void }> {
     const tab = await openTab();
     const { page, click } = tab;
+    await page.evaluateOnNewDocument(prepare);
     const held: (() => void)[] = [];
     let holds = true;
     let count = 0;
     await page.evaluateOnNewDocument(() => {
-      // The waits of the page for its worker: a twentieth of the time.
-      const scale = (ms?: number): number | undefined => (ms === 5000 ? 250 : ms);
+      // The waits of the page for its worker: a fifth of the time. Only the wait for the start of the
+      // download has a value, and keeps its time.
+      const scale = (ms?: number): number | undefined => (ms === 5000 ? 1000 : ms);
       type Timer = (work: () => void, ms?: number, value?: unknown) => unknown;
       const scaled =
         (set: Timer): Timer =>
         (work, ms, value) =>
-          set(work, scale(ms), value);
+          set(work, value === undefined ? scale(ms) : ms, value);
       const { setTimeout: timeout, setInterval: interval } = globalThis;
       Object.assign(globalThis, { setTimeout: scaled(timeout), setInterval: scaled(interval) });
       const { postMessage } = ServiceWorker.prototype;

@@ -55,10 +55,12 @@ skipIfMissing(missingForLinks)("the page that opens links", () => {
   });
 
   test("says that a link expired while the page was open", async () => {
-    const link = await linkTo(await site.store.put(testContent(9 * MiB, 4).stream()), 3);
-    const { page, click, status, download } = await openPage(link);
+    const { page, click, status, download } = await openTab();
+    const link = await linkTo(await site.store.put(testContent(9 * MiB, 4).stream()), 10);
+    const expired = new Date(Date.now() + 11_500);
+    await page.goto(link);
     await page.waitForSelector("#save:not([hidden])");
-    await Bun.sleep(4500);
+    await Bun.sleep(expired);
     const saved = download();
     await click("save");
     expect(await status(/expired/u)).toBe("This link has expired. Ask the sender for a new one.");

@@ -11,7 +11,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { MiB, testContent } from "./content.ts";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(120_000);
 
 const main = join(import.meta.dir, "../../packages/cli/src/main.ts");
 const PAGE = "https://example.com/open/";
@@ -57,9 +57,9 @@ requireServer("minio")("links to content in MinIO", () => {
   });
 
   test("open until they expire, on the server's clock", async () => {
-    const { url } = await link(await put(new Uint8Array(10)), 2);
+    const { url } = await link(await put(new Uint8Array(10)), 5);
     expect(await codeOf(openLink(fragmentOf(url)))).toBe("opened");
-    await Bun.sleep(3500);
+    await Bun.sleep(6500);
     expect(await codeOf(openLink(fragmentOf(url)))).toBe("expired");
   });
 

@@ -31,4 +31,4 @@ test("the API reference has a page for each entry point, and every export has a 
   } finally {
     await rm(folder, { recursive: true });
   }
-}, 60_000);
+}, 120_000);

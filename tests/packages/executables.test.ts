@@ -152,9 +152,10 @@ describe.skipIf(!runsHere)("the executable for Linux on x64", () => {
       AWS_SECRET_ACCESS_KEY: "b",
       MINIO_ACCESS_KEY: "a",
       MINIO_SECRET_KEY: "b",
+      IDK_RETRY_SECONDS: "0",
     };
     const lists = stores.map((store) =>
-      run(["timeout", "2", idk, "ls", "--store", store], hostile, { ...env, ...keys }),
+      run([idk, "ls", "--store", store], hostile, { ...env, ...keys }),
     );
     for (const { stdout, stderr } of await Promise.all(lists)) {
       expect(stdout).toBe("");

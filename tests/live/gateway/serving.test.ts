@@ -89,20 +89,22 @@ describe("idk serve s3", () => {
     const { endpoint, accessKeyId, secretAccessKey } = gateway;
     const bucket = new Bun.S3Client({ endpoint, accessKeyId, secretAccessKey, bucket: "kept" });
     const url = bucket.presign("late", { method: "PUT" });
-    const upload = request(url, { method: "PUT", headers: { "content-length": 10 } });
+    const headers = { "content-length": 10, expect: "100-continue" };
+    const upload = request(url, { method: "PUT", headers });
     const status = new Promise<number | undefined>((resolve, reject) => {
       upload.on("response", ({ statusCode }) => resolve(statusCode));
       upload.on("error", reject);
     });
+    await once(upload, "continue");
     upload.write("first");
-    await Bun.sleep(300);
     const stopped = gateway.stop();
-    await Bun.sleep(300);
-    const another = fetch(`${endpoint}/healthz`).then(
-      () => "accepted",
-      () => "refused",
-    );
-    expect(await another).toBe("refused");
+    await said(gateway, "stopping");
+    const isRefused = async (): Promise<boolean> =>
+      fetch(`${endpoint}/healthz`).then(
+        () => false,
+        () => true,
+      );
+    while (!(await isRefused())) await Bun.sleep(20);
     upload.end("later");
     expect(await status).toBe(200);
     expect(await stopped).toBe(0);

@@ -3,6 +3,10 @@ import { type GatewayHome, gatewayHome, type RunningGateway } from "../running-g
 import { elements, type S3Requests, s3Requests, sign, type ToSign } from "../s3-requests.ts";
 
 export const BUCKET = "attacked";
+/** Whether nothing else runs. Other tests make the gateway slower than an attack may. */
+export const SLOW = process.env["IDK_TEST_SLOW"] === "1";
+/** After which clients give up, in ms. */
+export const CLIENT_MAX = 30_000;
 
 /** A gateway of the command, with a bucket, and what an attacker can reach of it. */
 export interface Attacked extends AsyncDisposable {
@@ -15,7 +19,8 @@ export interface Attacked extends AsyncDisposable {
   /**
    * Sends texts, and waits in between for numbers of ms.
    *
-   * @returns all that came back until the end of the connection, or 3 s after the last text
+   * @returns all that came back until the end of the connection, or 3 s after the last text; 30 s if a text
+   *   asks for that end
    */
   raw(...steps: readonly (string | Uint8Array | number)[]): Promise<string>;
   /** The text of a request up to its body, signed unless headers say otherwise. */
@@ -57,7 +62,9 @@ export async function attackedGateway(...args: readonly string[]): Promise<Attac
         if (typeof step === "number") await Promise.race([closed, Bun.sleep(step)]);
         else if (!socket.destroyed) socket.write(step, "latin1");
       }
-      await Promise.race([closed, Bun.sleep(3000)]);
+      const endsIt = (step: unknown): boolean =>
+        typeof step === "string" && /^connection: close\r$/imu.test(step);
+      await Promise.race([closed, Bun.sleep(steps.some(endsIt) ? CLIENT_MAX : 3000)]);
       socket.destroy();
       return Buffer.concat(pieces).toString("latin1");
     },

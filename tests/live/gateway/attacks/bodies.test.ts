@@ -3,7 +3,7 @@ import { crc32 } from "node:zlib";
 import { sha256, sign } from "../s3-requests.ts";
 import { type Attacked, attackedGateway, BUCKET, statusesOf } from "./attacked.ts";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(120_000);
 
 const KEY = `/${BUCKET}/chunked`;
 const SIGNED = "STREAMING-AWS4-HMAC-SHA256-PAYLOAD";

@@ -1,7 +1,14 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { type Attacked, attackedGateway, BUCKET, statusesOf } from "./attacked.ts";
+import {
+  type Attacked,
+  attackedGateway,
+  BUCKET,
+  CLIENT_MAX,
+  SLOW,
+  statusesOf,
+} from "./attacked.ts";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(120_000);
 
 const KEY = `/${BUCKET}/smuggled`;
 let attacked: Attacked;
@@ -114,7 +121,7 @@ test("a connection with endless pipelined requests is closed, and delays nobody"
   const flood = attacked.raw(head.repeat(5000));
   const start = performance.now();
   expect((await attacked.requests.send("HEAD", `/${BUCKET}`)).status).toBe(200);
-  expect(performance.now() - start).toBeLessThan(2000);
+  expect(performance.now() - start).toBeLessThan(SLOW ? 2000 : CLIENT_MAX);
   await flood;
 });
 
