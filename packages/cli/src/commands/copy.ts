@@ -1,4 +1,11 @@
-import { type Address, type Backend, createStore, replicate, type Store } from "@idk/storage";
+import {
+  type Address,
+  type Backend,
+  createMemoryBudget,
+  createStore,
+  replicate,
+  type Store,
+} from "@idk/storage";
 import { resolveAddress } from "../blobs/address.ts";
 import { type AddressSource, readAddresses } from "../blobs/address-list.ts";
 import { createCopyTotals, describeCopy, reporting } from "../blobs/copy-totals.ts";
@@ -39,7 +46,7 @@ export const copy: Command = command(
     ...SHARDING,
   },
   async (settings, session) => {
-    const { tree, trustSize, memory } = settings;
+    const { tree, trustSize } = settings;
     const hasNames = settings.address.length > 0 || settings.fromFile !== undefined;
     if (tree && !hasNames) {
       throw usage("--tree needs addresses that `idk put` printed; omit it to copy all blobs");
@@ -50,6 +57,8 @@ export const copy: Command = command(
       await copyShard(settings, part, session);
       return;
     }
+    // What reads trees and what copies share it.
+    const memory = settings.memory === undefined ? undefined : createMemoryBudget(settings.memory);
     const identities = tree ? await loadIdentities(settings, session) : [];
     const { out, signal } = session;
     await using from = await openBackend(settings.from, session);
