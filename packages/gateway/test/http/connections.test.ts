@@ -38,6 +38,7 @@ describe.each(SCHEMES)("connections over %s", (scheme) => {
     expect(server.refused()).toBeGreaterThan(450);
     // All are idle now but this one, which is new.
     expect(await send(LAST)).toEndWith("done");
+    expect(first.destroyed).toBe(false);
   });
 
   test("of strangers are closed for a new one also before their requests end", async () => {
