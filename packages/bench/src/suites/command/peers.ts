@@ -129,7 +129,8 @@ function measureSize(
       });
       const rounds = iterations ?? (quick ? 1 : 5);
       log(`${sizeName(size)}, ${rounds} rounds of ${all.length} programs`);
-      const sampling = { rounds, warmups: quick ? 0 : 1, signal };
+      const budget = iterations === undefined ? undefined : 1;
+      const sampling = { rounds, budget, warmups: quick ? 0 : 1, signal };
       const where = rate !== undefined ? "line" : rtt !== undefined ? "far" : "near";
       return await sampleLanes([...lanes, ...bare], sampling, (of) => targetsFor(size, of, where));
     } finally {
