@@ -1,6 +1,6 @@
 import pLimit from "p-limit";
-import { throwIfAborted, untilAborted } from "../abort.ts";
 import { usage } from "../errors.ts";
+import { inTurn } from "../queue.ts";
 import type { Backend } from "./backend.ts";
 import { wrapBackend } from "./wrap.ts";
 
@@ -19,29 +19,9 @@ export function withLimit(backend: Backend, inFlight: number): Backend {
   }
   const limit = pLimit(inFlight);
 
-  const queued = async <T>(call: () => Promise<T>, signal: AbortSignal | undefined): Promise<T> => {
-    throwIfAborted(signal);
-    let pending: typeof call | undefined = call;
-    let start = (): void => {};
-    const started = new Promise<void>((resolve) => {
-      start = resolve;
-    });
-    const result = limit(async () => {
-      throwIfAborted(signal);
-      start();
-      return pending!();
-    });
-    try {
-      await untilAborted(started, signal);
-    } catch (error) {
-      // The queue keeps its entry, which must not keep the caller's buffers alive.
-      pending = undefined;
-      result.catch(() => {});
-      throw error;
-    }
-    // From here on the signal is left to the backend, which borrows the buffers until it settles.
-    return result;
-  };
+  // Once a call has begun, the signal is left to the backend, which borrows the buffers until it settles.
+  const queued = <T>(call: () => Promise<T>, signal: AbortSignal | undefined): Promise<T> =>
+    inTurn(limit, call, signal);
 
   async function* list<T>(
     entries: AsyncIterable<T>,

@@ -3,7 +3,7 @@ import type { BufferPool } from "./buffers.ts";
 import type { Defaults } from "./check-options.ts";
 import type { Flows } from "./flow/flow.ts";
 import type { LeafWorkers } from "./workers/pool.ts";
-import type { Queue } from "./queue.ts";
+import type { Queue } from "../queue.ts";
 import type { NaCl } from "../crypto/nacl/nacl.ts";
 
 /** What every operation of a store works with. */

@@ -1,7 +1,7 @@
 import { inspectBlob } from "../../format/envelope.ts";
 import { type ErrorCode, StorageError } from "../../errors.ts";
 import type { Backend } from "../../backend/backend.ts";
-import type { Queue } from "../queue.ts";
+import type { Queue } from "../../queue.ts";
 import type { BufferPool } from "../buffers.ts";
 import { equal } from "../../bytes.ts";
 import { SHORT_BLOB, fetchBlob, fetchListed, readRange } from "../read/fetch.ts";

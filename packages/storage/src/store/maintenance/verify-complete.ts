@@ -8,7 +8,7 @@ import { CALLS_MAX } from "../flow/controller.ts";
 import type { Measuring } from "../flow/measuring.ts";
 import { CALL_MEMORY } from "../flow/window.ts";
 import { checkConcurrency } from "../check-options.ts";
-import { inTurn } from "../queue.ts";
+import { inTurn } from "../../queue.ts";
 import { linkedAbort } from "../../abort.ts";
 import { plaintextLength } from "../../format/tree.ts";
 import { readRootInTurn } from "../read/read-root.ts";

@@ -9,7 +9,7 @@ import { allLeaves } from "../tree/walk.ts";
 import { assertEphemeral } from "../../crypto/wrap-key.ts";
 import { verifiedSize } from "../write/store-blob.ts";
 import { SHORT_BLOB, fetchListed } from "../read/fetch.ts";
-import { inTurn } from "../queue.ts";
+import { inTurn } from "../../queue.ts";
 import { inspectBlob } from "../../format/envelope.ts";
 import { readLeaves } from "../read/read-leaves.ts";
 import type { Backend } from "../../backend/backend.ts";

@@ -1,4 +1,4 @@
-import { throwIfAborted, untilAborted } from "../abort.ts";
+import { throwIfAborted, untilAborted } from "./abort.ts";
 
 /** Runs some of the calls at the same time, and the others once those have ended. */
 export type Queue = <T>(call: () => Promise<T>) => Promise<T>;
@@ -14,6 +14,8 @@ export async function inTurn<T>(
   call: () => Promise<T>,
   signal: AbortSignal | undefined,
 ): Promise<T> {
+  throwIfAborted(signal);
+  let pending: typeof call | undefined = call;
   let begin = (): void => {};
   const begun = new Promise<void>((resolve) => {
     begin = resolve;
@@ -21,10 +23,15 @@ export async function inTurn<T>(
   const result = queue(async () => {
     throwIfAborted(signal);
     begin();
-    return call();
+    return pending!();
   });
-  // It rejects if nobody waits for it any more, too.
-  result.catch(() => {});
-  await untilAborted(Promise.race([begun, result]), signal);
+  try {
+    await untilAborted(begun, signal);
+  } catch (error) {
+    // The queue keeps its entry, which must not keep the caller's buffers alive.
+    pending = undefined;
+    result.catch(() => {});
+    throw error;
+  }
   return result;
 }
