@@ -116,7 +116,7 @@ test("what is pipelined is answered in order", async () => {
   expect(statusesOf(received)).toEqual([...Array.from({ length: 8 }, () => 200), 404]);
 });
 
-test("a connection with endless pipelined requests is closed, and delays nobody", async () => {
+test("a connection with thousands of pipelined requests delays nobody", async () => {
   const head = attacked.head({ method: "GET", target: `/${BUCKET}?list-type=2` });
   const flood = attacked.raw(head.repeat(5000));
   const start = performance.now();
