@@ -86,8 +86,9 @@ export interface StoreOptions extends WriteOptions {
    * What the process may take: a number of bytes for this store, or a budget that several share; see
    * `createMemoryBudget`. By default 256 MiB for all stores of the process that set none. It counts
    * 160 MiB for the runtime and its threads, three times the size of each chunk in flight, up to 2 MiB
-   * for each item of many, and up to 48 MiB for each blob that is verified as a whole. Each call may have two in flight whatever the others use, and each put
-   * seals ahead (see `workers`), so many calls at once take more. `Infinity` is no bound.
+   * for each item of many, and up to 48 MiB for each blob that is verified or copied as a whole. Each
+   * call may have two in flight whatever the others use, and each put seals ahead (see `workers`), so
+   * many calls at once take more. `Infinity` is no bound.
    */
   readonly memory?: number | MemoryBudget | undefined;
 }

@@ -152,7 +152,8 @@ export function createCopier(options: CopierOptions): Copier {
     const copying = async (): Promise<CopyResult> => {
       const buffer = buffers.acquire(isShort ? SHORT_BLOB : mode.longest);
       const result = await copy(blob, mode, buffer);
-      buffers.release(buffer);
+      // A failed call, also one for a blob longer than this, may still write to it.
+      if (result.outcome !== "failed" && result.bytes <= buffer.length) buffers.release(buffer);
       return result;
     };
     return isShort ? copying() : queueLarge(copying);

@@ -172,10 +172,10 @@ export async function replicate(
 
   const copyAll = async (blobs: AsyncIterable<NamedBlob>, how: CopyMode): Promise<void> => {
     const copyOne = async (blob: NamedBlob, copy: Copier) => {
-      const copying = copy(blob, how);
+      const copying = copy(blob, how).then(async (result) => count(blob.name, result));
       inFlight.add(copying);
       try {
-        await count(blob.name, await copying);
+        await copying;
       } finally {
         inFlight.delete(copying);
       }

@@ -8,6 +8,7 @@ import type { Reference } from "../../format/tree.ts";
 import { StorageError, usage } from "../../errors.ts";
 import type { StoreContext } from "../context.ts";
 import { CALLS_MAX } from "../flow/controller.ts";
+import { CHUNKS_AT_ONCE } from "../check-options.ts";
 import type { Measuring } from "../flow/measuring.ts";
 import { CALL_MEMORY } from "../flow/window.ts";
 import { commitmentOf } from "../../crypto/key-schedule.ts";
@@ -145,7 +146,8 @@ export async function deleteTree(
       await deleting;
       inFlight.delete(deleting);
     };
-    const most = context.defaults.concurrency ?? CALLS_MAX;
+    // Without ranges, the whole of each chunk is read.
+    const most = context.defaults.concurrency ?? (backend.getRange ? CALLS_MAX : CHUNKS_AT_ONCE);
     const limits = { most, itemBytes: CALL_MEMORY, signal: own };
     try {
       for await (const _ of context.flows.requests.map(leaves(), deleteMeasured, limits));

@@ -107,6 +107,16 @@ describe("a store far away", () => {
     }
   });
 
+  test("without ranges, is asked for four chunks at once by deleteTree, which reads them whole", async () => {
+    const inner = memory();
+    const root = await aliceStore({ backend: inner, chunkSize: 2 ** 18 }).put(random(2 ** 24));
+    const { backend, seen } = slow(inner, FAR);
+    const { getRange: _, ...withoutRanges } = backend;
+    await aliceStore({ backend: withoutRanges }).deleteTree(root);
+    expect(seen.most).toBe(4);
+    expect(await Array.fromAsync(inner.list(""))).toEqual([]);
+  });
+
   test("is asked for no more when it refuses requests", async () => {
     const inner = memory();
     const root = await aliceStore({ backend: inner, chunkSize: 2 ** 18 }).put(random(2 ** 24));
