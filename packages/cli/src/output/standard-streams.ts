@@ -51,7 +51,8 @@ function sequential(write: Write): Write {
 function mayBeTerminal(descriptor: number): boolean {
   try {
     const status = fstatSync(descriptor);
-    return status.isCharacterDevice() && status.rdev !== statSync("/dev/null").rdev;
+    if (!status.isCharacterDevice()) return false;
+    return status.rdev !== statSync("/dev/null", { throwIfNoEntry: false })?.rdev;
   } catch {
     // It is closed; a write will report that.
     return false;

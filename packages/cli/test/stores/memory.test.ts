@@ -2,7 +2,7 @@ import { mkdtemp, readdir } from "node:fs/promises";
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { createWorkspace, expectFailure, noise } from "../support/cli.ts";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(120_000);
 
 const { path, idk, ok } = await createWorkspace();
 const KiB = 2 ** 10;
