@@ -103,9 +103,11 @@ test.each(BOMBS)("%s is refused, and delays nobody", async (_, make) => {
     const body = make(root, inner);
     const headers = { "content-md5": createHash("md5").update(body).digest("base64") };
     // On a slow machine, some wait too long for the memory of others, and are told to come back.
-    const send = async (): Promise<Answer> => {
+    const send = async (tries = SLOW ? 1 : 5): Promise<Answer> => {
       const answer = await attacked.requests.send(method, target(), { headers, body });
-      return answer.code === "SlowDown" ? send() : answer;
+      if (answer.code !== "SlowDown" || tries === 1) return answer;
+      await Bun.sleep(200);
+      return send(tries - 1);
     };
     const answers = await Promise.all(
       Array.from({ length: AT_ONCE }, async () => send().catch(() => undefined)),
@@ -130,6 +132,8 @@ test("nothing of this was a fault of the gateway, and nothing has changed", asyn
   const { body } = await attacked.requests.send("GET", `/${BUCKET}/k?tagging`);
   expect(elements(body, "Key")).toEqual([]);
   const log = await attacked.stop();
-  const faults = log.filter(({ fault, code }) => fault !== undefined && code !== "SlowDown");
+  const faults = log.filter(
+    ({ fault, code }) => fault !== undefined && (SLOW || code !== "SlowDown"),
+  );
   expect(faults).toEqual([]);
 });
