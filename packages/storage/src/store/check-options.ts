@@ -91,9 +91,12 @@ export const CHUNKS_AT_ONCE = 4;
 export const ITEMS_AT_ONCE = 24;
 
 /**
- * Whole blobs in flight that may have up to 16 MiB. The number that memory allows is taken from those that
- * came before, which may all have been short.
+ * Bytes of a short blob. Of those that a listing shows to be no longer, many are fetched at once, each into a
+ * buffer of this length: memory counts for the garbage collector even if it is not used.
  */
+export const SHORT_BLOB: number = 64 * 1024;
+
+/** Other whole blobs in flight, which may have up to 16 MiB. */
 export const LARGE_AT_ONCE = 8;
 
 /** @throws StorageError `usage` */

@@ -16,8 +16,6 @@ export interface StoreContext {
   readonly rootBuffers: BufferPool;
   /** For blobs of any kind, that are fetched as a whole and not opened. */
   readonly blobBuffers: BufferPool;
-  /** Runs what fetches a blob of unknown size, or of more than 64 KiB: few of them at the same time. */
-  readonly queueLarge: Queue;
   /** Runs what checks the chunks of a tree: few trees at the same time, each with many chunks in flight. */
   readonly queueTree: Queue;
   /** For blobs that are sealed and written. */

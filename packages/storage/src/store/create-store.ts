@@ -63,7 +63,6 @@ export function createStore(options: StoreOptions): Store {
       writeBuffers: createBufferPool(() => chunksOf(flows.writeLeaves) + 1 + aheadOf(workers)),
       rootBuffers: createBufferPool(() => Math.min(ROOT_BUFFERS, flows.readRoots.width())),
       blobBuffers: createBufferPool(() => Math.min(LARGE_AT_ONCE, flows.wholeBlobs.width())),
-      queueLarge: pLimit(LARGE_AT_ONCE),
       queueTree: pLimit(TREES_AT_ONCE),
       flows,
     }));

@@ -1,10 +1,10 @@
 import type { Backend } from "../../backend/backend.ts";
 import { CALLS_MAX, type Controller, createController } from "./controller.ts";
-import { type Gate, createGate } from "./gate.ts";
+import { type Gate, createBlobGate, createGate } from "./gate.ts";
 import { type MemoryBudget, leafMemory, partOf } from "./budget.ts";
 import { type Measuring, measured, measuringFor } from "./measuring.ts";
 import { type WindowLimits, createWindow } from "./window.ts";
-import { CHILD_BLOB_MAX } from "../../format/limits.ts";
+import { ROOT_BLOB_MAX } from "../../format/limits.ts";
 import { CHUNKS_AT_ONCE, ITEMS_AT_ONCE } from "../check-options.ts";
 import { pMapIterable } from "p-map";
 
@@ -62,13 +62,15 @@ export interface Flows {
   readonly writeRoots: Flow;
   /** Of requests that transfer next to nothing. */
   readonly requests: Flow<Measuring>;
-  /** To blobs of any kind, that are fetched as a whole. */
+  /** To roots that callers read one by one. */
+  readonly singleRoots: Gate;
+  /** To blobs of any kind that are fetched as a whole. */
   readonly wholeBlobs: Gate;
 }
 
 /**
  * @param budget for all of them: half of it for roots, so that the chunks below them can go on
- * @param most whole blobs in flight at once
+ * @param most whole blobs and single roots in flight at once
  */
 export function createFlows(
   backend: Backend,
@@ -76,17 +78,19 @@ export function createFlows(
   most: number = CALLS_MAX,
 ): Flows {
   const half = partOf(budget, budget.bytes / 2);
+  const toolOf = (measuring: Measuring) => measured(backend, measuring);
   return {
     readLeaves: createFlow(backend, budget, CHUNKS_AT_ONCE),
     writeLeaves: createFlow(backend, budget, CHUNKS_AT_ONCE),
     readRoots: createFlow(backend, half, ITEMS_AT_ONCE),
     writeRoots: createFlow(backend, half, ITEMS_AT_ONCE),
     requests: createMeasuredFlow((measuring) => measuring, half, CHUNKS_AT_ONCE),
-    wholeBlobs: createGate(backend, budget, CHUNKS_AT_ONCE, {
+    singleRoots: createGate(toolOf, budget, CHUNKS_AT_ONCE, {
       most,
-      itemBytes: leafMemory(CHILD_BLOB_MAX),
+      itemBytes: leafMemory(ROOT_BLOB_MAX),
       varies: true,
     }),
+    wholeBlobs: createBlobGate(toolOf, budget, most),
   };
 }
 
@@ -148,7 +152,7 @@ export function createMeasuredFlow<Tool>(
       const iterator = items[Symbol.asyncIterator]();
       let left = true;
       try {
-        while (await window.enter()) {
+        while ((await window.enter()) !== undefined) {
           const next = await iterator.next();
           if (next.done === true) {
             left = false;

@@ -10,12 +10,18 @@ export interface Window {
   /**
    * Waits for a place. One call at a time.
    *
-   * @returns false once the window is closed
+   * @param size bytes that the item transfers, if they are known
+   * @returns bytes of memory that were taken for it; undefined once the window is closed
    * @throws StorageError `aborted`
    */
-  enter(): Promise<boolean>;
-  /** Gives a place back. */
-  leave(): void;
+  enter(size?: number): Promise<number | undefined>;
+  /**
+   * Gives a place back.
+   *
+   * @param bytes that were taken for it; by default the mean of those that are in, for a pipeline, which
+   *   is not told which of them leaves: over all, as much is given as was taken
+   */
+  leave(bytes?: number): void;
   /** Gives all places back, and ends a wait. */
   close(): void;
 }
@@ -39,12 +45,9 @@ export interface WindowOptions extends WindowLimits {
 /** What a call takes besides its bytes. */
 export const CALL_MEMORY: number = 64 * 2 ** 10;
 
-/**
- * Bytes of memory for an item of unknown size: its bytes, sealed and not, each with a copy. They are
- * taken to be those of the largest until now.
- */
-function memoryOf(most: number, largest: number): number {
-  return Math.min(most, CALL_MEMORY + 4 * largest);
+/** Bytes of memory for an item: its bytes, sealed and not, each with a copy. */
+function memoryOf(most: number, size: number): number {
+  return Math.min(most, CALL_MEMORY + 4 * size);
 }
 
 /**
@@ -57,48 +60,53 @@ export function createWindow(options: WindowOptions): Window {
   let held = 0;
   let heldBytes = 0;
   let isClosed = false;
-  let pending: (() => void) | undefined;
+  let pending: { size: number | undefined; resolve: (bytes?: number) => void } | undefined;
 
-  const tryEnter = (): boolean => {
-    if (held >= Math.min(most, controller.limit())) return false;
-    const bytes = varies ? memoryOf(itemBytes, controller.largest()) : itemBytes;
+  /** An item of unknown size is taken to be as large as the largest until now. */
+  const sizeOf = (size: number | undefined): number =>
+    size ?? (varies ? controller.largest() : Infinity);
+  const tryEnter = (size: number | undefined): number | undefined => {
+    if (held >= Math.min(most, controller.limit())) return undefined;
+    const bytes = memoryOf(itemBytes, sizeOf(size));
     if (held < CALLS_MIN) budget.take(bytes);
-    else if (!budget.tryTake(bytes)) return false;
+    else if (!budget.tryTake(bytes)) return undefined;
     held += 1;
     heldBytes += bytes;
-    return true;
+    return bytes;
   };
   const wake = (): void => {
-    if (pending === undefined || !(isClosed || tryEnter())) return;
-    const resolve = pending;
+    if (pending === undefined) return;
+    const bytes = isClosed ? undefined : tryEnter(pending.size);
+    if (!isClosed && bytes === undefined) return;
+    const { resolve } = pending;
     pending = undefined;
     budget.removeOnGiven(wake);
-    resolve();
+    resolve(bytes);
   };
 
   return {
-    async enter() {
+    async enter(size) {
       // Before anything else: a window that was closed by the abort is not at its end.
       throwIfAborted(signal);
-      if (isClosed) return false;
-      if (tryEnter()) return true;
-      const entered = new Promise<void>((resolve) => {
-        pending = resolve;
+      if (isClosed) return undefined;
+      const bytes = tryEnter(size);
+      if (bytes !== undefined) return bytes;
+      const entered = new Promise<number | undefined>((resolve) => {
+        pending = { size, resolve };
       });
       budget.onGiven(wake);
+      let taken: number | undefined;
       try {
-        await untilAborted(entered, signal);
+        taken = await untilAborted(entered, signal);
       } finally {
         pending = undefined;
         budget.removeOnGiven(wake);
       }
       throwIfAborted(signal);
-      return !isClosed;
+      return isClosed ? undefined : taken;
     },
-    leave() {
+    leave(bytes = Math.floor(heldBytes / held)) {
       if (held === 0) return;
-      // Which of them leaves is not told; over all, as much is given as was taken.
-      const bytes = Math.floor(heldBytes / held);
       held -= 1;
       heldBytes -= bytes;
       budget.give(bytes);

@@ -1,10 +1,11 @@
 import { inspectBlob } from "../../format/envelope.ts";
 import { type ErrorCode, StorageError } from "../../errors.ts";
 import type { Backend } from "../../backend/backend.ts";
-import type { Queue } from "../../queue.ts";
 import type { BufferPool } from "../buffers.ts";
+import { SHORT_BLOB } from "../check-options.ts";
 import { equal } from "../../bytes.ts";
-import { SHORT_BLOB, fetchBlob, fetchListed, readRange } from "../read/fetch.ts";
+import { isShort } from "../flow/gate.ts";
+import { fetchBlob, fetchListed, readRange } from "../read/fetch.ts";
 import { randomRange, unlessRefused, unlessUnreadable } from "../write/store-blob.ts";
 
 /** A blob to copy. */
@@ -36,8 +37,8 @@ export interface CopierOptions {
   readonly trustSize: boolean;
   /** For whole blobs. */
   readonly buffers: BufferPool;
-  /** Runs the copies of blobs of unknown size, or more than 64 KiB. */
-  readonly queueLarge: Queue;
+  /** How many blobs the source has not delivered, one after the other: all copiers of one copy count them. */
+  readonly unreadable: { inARow: number };
   readonly signal: AbortSignal;
 }
 
@@ -54,7 +55,7 @@ export type Copier = (blob: NamedBlob, mode: CopyMode) => Promise<CopyResult>;
 
 /** Copies single blobs without a key; see `replicate`. */
 export function createCopier(options: CopierOptions): Copier {
-  const { from, to, trustSize, buffers, queueLarge, signal } = options;
+  const { from, to, trustSize, buffers, unreadable, signal } = options;
 
   /** How many bytes of the target's blob were downloaded to find it the same; undefined if it is not. */
   const compareTarget = async (
@@ -106,23 +107,21 @@ export function createCopier(options: CopierOptions): Copier {
     return same ? true : undefined;
   };
 
-  let unreadable = 0;
-
   /** Reads and checks a blob. Returns a fault of the blob; throws a fault of the source. */
   const read = async (name: string, buffer: Uint8Array<ArrayBuffer>) => {
     try {
       const bytes = await fetchListed(from, name, buffer, signal);
-      unreadable = 0;
+      unreadable.inARow = 0;
       return { bytes, ...inspectBlob(name, bytes) };
     } catch (error) {
       if (!(error instanceof StorageError)) throw error;
       if (BLOB_FAULTS.has(error.code)) {
-        unreadable = 0;
+        unreadable.inARow = 0;
         return error;
       }
       if (error.code !== "unavailable") throw error;
-      unreadable += 1;
-      if (unreadable >= UNREADABLE_IN_A_ROW || !(await headSucceeds(from, name, signal)))
+      unreadable.inARow += 1;
+      if (unreadable.inARow >= UNREADABLE_IN_A_ROW || !(await headSucceeds(from, name, signal)))
         throw error;
       return error;
     }
@@ -147,16 +146,11 @@ export function createCopier(options: CopierOptions): Copier {
   };
 
   return async (blob, mode) => {
-    const { size = Infinity } = blob;
-    const isShort = size <= SHORT_BLOB;
-    const copying = async (): Promise<CopyResult> => {
-      const buffer = buffers.acquire(isShort ? SHORT_BLOB : mode.longest);
-      const result = await copy(blob, mode, buffer);
-      // A failed call, also one for a blob longer than this, may still write to it.
-      if (result.outcome !== "failed" && result.bytes <= buffer.length) buffers.release(buffer);
-      return result;
-    };
-    return isShort ? copying() : queueLarge(copying);
+    const buffer = buffers.acquire(isShort(blob.size) ? SHORT_BLOB : mode.longest);
+    const result = await copy(blob, mode, buffer);
+    // A failed call, also one for a blob longer than this, may still write to it.
+    if (result.outcome !== "failed" && result.bytes <= buffer.length) buffers.release(buffer);
+    return result;
   };
 }
 

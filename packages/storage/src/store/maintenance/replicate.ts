@@ -11,12 +11,11 @@ import { CHILD_BLOB_MAX, HASH_LENGTH, ROOT_BLOB_MAX } from "../../format/limits.
 import { CHUNKS_AT_ONCE, LARGE_AT_ONCE, checkConcurrency } from "../check-options.ts";
 import { StorageError, usage } from "../../errors.ts";
 import type { Measuring } from "../flow/measuring.ts";
-import { createMeasuredFlow } from "../flow/flow.ts";
-import { type MemoryBudget, budgetOf, leafMemory } from "../flow/budget.ts";
+import { createBlobGate } from "../flow/gate.ts";
+import { type MemoryBudget, budgetOf } from "../flow/budget.ts";
 import type { Backend } from "../../backend/backend.ts";
 import type { CallOptions } from "../options.ts";
 import { pMapIterable } from "p-map";
-import pLimit from "p-limit";
 import { parseAddress } from "../../crypto/address.ts";
 import { createBufferPool } from "../buffers.ts";
 import { fromHex, toHex } from "../../bytes.ts";
@@ -51,7 +50,8 @@ export interface ReplicateOptions extends CallOptions {
   readonly concurrency?: number | undefined;
   /**
    * What the process may take, as `memory` of `createStore`; by default its 256 MiB for all stores and
-   * copies that set none. A blob counts as four times the longest until then.
+   * copies that set none. A blob counts as four times its size, or, if that is
+   * not known, as four times the longest until then.
    */
   readonly memory?: number | MemoryBudget | undefined;
   /**
@@ -128,10 +128,9 @@ export async function replicate(
   const most = checkConcurrency(options.concurrency) ?? CALLS_MAX;
   const budget = budgetOf(options.memory);
   const { signal, stop } = linkedAbort(options.signal);
-  const flow = createMeasuredFlow(copier, budget, CHUNKS_AT_ONCE);
-  const large = Math.min(most, LARGE_AT_ONCE);
-  const buffers = createBufferPool(() => large);
-  const queueLarge = pLimit(large);
+  const buffers = createBufferPool(() => Math.min(LARGE_AT_ONCE, gate.width()));
+  const unreadable = { inARow: 0 };
+  const gate = createBlobGate(copier, budget, most);
   const report = { copied: 0, copiedBytes: 0, skipped: 0, failed: 0, withheld: 0, removed: 0 };
   const held = createNameList(HASH_LENGTH + SIZE_BYTES);
   const inFlight = new Set<Promise<unknown>>();
@@ -142,7 +141,7 @@ export async function replicate(
       to: observed(to, retry),
       trustSize,
       buffers,
-      queueLarge,
+      unreadable,
       signal,
     });
     return (blob, how) => measure(() => copy(blob, how), bytesOf);
@@ -171,8 +170,11 @@ export async function replicate(
   };
 
   const copyAll = async (blobs: AsyncIterable<NamedBlob>, how: CopyMode): Promise<void> => {
-    const copyOne = async (blob: NamedBlob, copy: Copier) => {
-      const copying = copy(blob, how).then(async (result) => count(blob.name, result));
+    const copyOne = async (blob: NamedBlob) => {
+      const { name, size } = blob;
+      const copying = gate
+        .pass((copy) => copy(blob, how), { signal, size })
+        .then(async (result) => count(name, result));
       inFlight.add(copying);
       try {
         await copying;
@@ -180,9 +182,10 @@ export async function replicate(
         inFlight.delete(copying);
       }
     };
-    const itemBytes = leafMemory(CHILD_BLOB_MAX);
-    const inFlow = { most, itemBytes, varies: true, signal, preserveOrder: false };
-    for await (const _ of flow.map(blobs, copyOne, inFlow));
+    for await (const _ of pMapIterable(blobs, copyOne, {
+      concurrency: most,
+      preserveOrder: false,
+    }));
   };
 
   try {

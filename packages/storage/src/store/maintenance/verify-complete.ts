@@ -9,7 +9,7 @@ import type { Measuring } from "../flow/measuring.ts";
 import { CALL_MEMORY } from "../flow/window.ts";
 import { checkConcurrency } from "../check-options.ts";
 import { inTurn } from "../../queue.ts";
-import { linkedAbort } from "../../abort.ts";
+import { linkedAbort, throwIfAborted } from "../../abort.ts";
 import { plaintextLength } from "../../format/tree.ts";
 import { readRootInTurn } from "../read/read-root.ts";
 import { wrongLength } from "../read/fetch.ts";
@@ -48,6 +48,8 @@ export async function verifyComplete(
       if (child.level > 1) return;
       const { address } = child.reference;
       const info = await backend.head(address, { signal, onRetry });
+      // No progress is reported once this call has failed.
+      throwIfAborted(signal);
       if (info === undefined) throw missing(address, root.address);
       if (info.size !== length) throw wrongLength("leaf", address);
       if (verifiesChecksums && info.sha256 !== undefined) {

@@ -1,15 +1,16 @@
 import { parseAddress } from "../../crypto/address.ts";
 import type { VerifyOptions, VerifyReport } from "./verify-options.ts";
 import { linkedAbort, throwIfAborted } from "../../abort.ts";
-import { assertOptions, checkConcurrency } from "../check-options.ts";
+import { SHORT_BLOB, assertOptions, checkConcurrency } from "../check-options.ts";
 import type { StoreContext } from "../context.ts";
 import { StorageError, usage } from "../../errors.ts";
 import { CHILD_BLOB_MAX } from "../../format/limits.ts";
 import { allLeaves } from "../tree/walk.ts";
 import { assertEphemeral } from "../../crypto/wrap-key.ts";
 import { verifiedSize } from "../write/store-blob.ts";
-import { SHORT_BLOB, fetchListed } from "../read/fetch.ts";
+import { fetchListed } from "../read/fetch.ts";
 import { inTurn } from "../../queue.ts";
+import { isShort } from "../flow/gate.ts";
 import { inspectBlob } from "../../format/envelope.ts";
 import { readLeaves } from "../read/read-leaves.ts";
 import type { Backend } from "../../backend/backend.ts";
@@ -56,22 +57,20 @@ async function verifyByChecksum(
 async function verifyBlob(
   context: StoreContext,
   text: string,
-  { signal, size = Infinity }: VerifyOptions,
+  { signal, size }: VerifyOptions,
 ): Promise<VerifyReport> {
   const address = parseAddress(text);
   throwIfAborted(signal);
-  const isShort = size <= SHORT_BLOB;
   const fetchAndCheck = async (backend: Backend): Promise<VerifyReport> => {
     const { blobBuffers } = context;
-    const buffer = blobBuffers.acquire(isShort ? SHORT_BLOB : CHILD_BLOB_MAX);
+    const buffer = blobBuffers.acquire(isShort(size) ? SHORT_BLOB : CHILD_BLOB_MAX);
     const blob = await fetchListed(backend, address, buffer, signal);
     const { kind, header } = inspectBlob(address, blob);
     if (kind === "root") assertEphemeral(header.ephemeral);
     if (blob.buffer === buffer.buffer) blobBuffers.release(buffer);
     return { address, kind, blobs: 1, bytes: blob.length, verifiedByServer: false };
   };
-  const verifying = () => context.flows.wholeBlobs.pass(fetchAndCheck, signal);
-  return isShort ? verifying() : inTurn(context.queueLarge, verifying, signal);
+  return context.flows.wholeBlobs.pass(fetchAndCheck, { signal, size });
 }
 
 /** With a key: every blob of the tree passes every check that reading the content makes. */

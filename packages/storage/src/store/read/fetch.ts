@@ -7,7 +7,8 @@ import type { StoreContext } from "../context.ts";
 import { allocate } from "../buffers.ts";
 import { addressOf, arrivingAddress } from "../../crypto/address.ts";
 import { openChild } from "../../crypto/seal.ts";
-import { throwIfAborted, untilAborted } from "../../abort.ts";
+import { inTurn } from "../../queue.ts";
+import { throwIfAborted } from "../../abort.ts";
 import pLimit from "p-limit";
 
 /**
@@ -113,12 +114,6 @@ export function isTooLong(error: unknown): boolean {
   return error instanceof StorageError && error.code === "limit";
 }
 
-/**
- * The buffer for a blob that a listing shows to be no longer, in bytes. Many are in flight, and memory
- * counts for the garbage collector even if it is not used.
- */
-export const SHORT_BLOB: number = 64 * 1024;
-
 /** As `fetchBlob`; a blob that is longer than its buffer, because it is longer than listed, is read again. */
 export async function fetchListed(
   backend: Backend,
@@ -130,8 +125,21 @@ export async function fetchListed(
     return await fetchBlob(backend, address, buffer, signal);
   } catch (error) {
     if (!isTooLong(error) || buffer.length >= CHILD_BLOB_MAX) throw error;
-    return fetchBlob(backend, address, allocate(CHILD_BLOB_MAX), signal);
+    return fetchTooLong(backend, address, signal);
   }
+}
+
+/** One at a time, because their memory is in no budget, and a listing or a tree may have many of them. */
+const tooLong = pLimit(1);
+
+/** As `fetchBlob`, for a blob that is longer than it should be, with room for any. */
+async function fetchTooLong(
+  backend: Backend,
+  address: string,
+  signal: AbortSignal | undefined,
+): Promise<Uint8Array<ArrayBuffer>> {
+  const fetching = async () => fetchBlob(backend, address, allocate(CHILD_BLOB_MAX), signal);
+  return inTurn(tooLong, fetching, signal);
 }
 
 /** A node or leaf to fetch, and the memory for it. */
@@ -146,9 +154,6 @@ export interface ChildRequest {
   readonly into?: Uint8Array<ArrayBuffer> | undefined;
   readonly signal: AbortSignal | undefined;
 }
-
-/** One at a time, because their memory is in no budget, and a tree may have many of them. */
-const tooLong = pLimit(1);
 
 /**
  * Fetches, verifies and opens a node or leaf.
@@ -165,15 +170,9 @@ export async function fetchChild(
   try {
     blob = await fetchToOpen(backend, address, buffer, signal);
   } catch (error) {
-    // Too long: download it with room for any child, so that a damaged blob gives `address` and a
-    // wrong length `tree`.
+    // Downloaded as a whole, so that a damaged blob gives `address` and a wrong length `tree`.
     if (!isTooLong(error)) throw error;
-    const again = tooLong(async () => {
-      throwIfAborted(signal);
-      return fetchBlob(backend, address, new Uint8Array(CHILD_BLOB_MAX), signal);
-    });
-    // A read that was aborted does not wait for the downloads before its own.
-    blob = await untilAborted(again, signal);
+    blob = await fetchTooLong(backend, address, signal);
   }
   // After an abort, `into` belongs to the caller again.
   throwIfAborted(signal);

@@ -41,9 +41,9 @@ export async function readRootInTurn(
   parseAddress(text);
   checkIdentities(context.defaults, options);
   throwIfAborted(options.signal);
-  return context.flows.wholeBlobs.pass(
+  return context.flows.singleRoots.pass(
     (backend) => readRoot({ ...context, backend }, text, options),
-    options.signal,
+    { signal: options.signal },
   );
 }
 

@@ -1,21 +1,21 @@
 import { describe, expect, test } from "bun:test";
 import { outcome } from "../../support.ts";
 import { createContentBudget } from "../../../src/store/flow/budget.ts";
-import { createGate } from "../../../src/store/flow/gate.ts";
-import { memory } from "../../../src/backend/memory.ts";
+import { createBlobGate, createGate } from "../../../src/store/flow/gate.ts";
 
+const toolOf = () => undefined;
 const limits = { most: 64, itemBytes: 10, varies: false };
 
 describe("a gate", () => {
   test("lets as many in as begin, and the next one once a call has ended", async () => {
-    const gate = createGate(memory(), createContentBudget(1000), 4, limits);
+    const gate = createGate(toolOf, createContentBudget(1000), 4, limits);
     const calls = Array.from({ length: 6 }, () => Promise.withResolvers<void>());
     let entered = 0;
     const all = calls.map(({ promise }) =>
       gate.pass(async () => {
         entered += 1;
         await promise;
-      }, undefined),
+      }, {}),
     );
     await Bun.sleep(1);
     expect(entered).toBe(4);
@@ -29,12 +29,12 @@ describe("a gate", () => {
 
   test("ends a wait at once when its signal fires, and keeps no place for it", async () => {
     const budget = createContentBudget(1000);
-    const gate = createGate(memory(), budget, 2, limits);
+    const gate = createGate(toolOf, budget, 2, limits);
     const held = Promise.withResolvers<void>();
-    const holding = [1, 2].map(() => gate.pass(() => held.promise, undefined));
+    const holding = [1, 2].map(() => gate.pass(() => held.promise, {}));
     const controller = new AbortController();
-    const waiting = gate.pass(async () => expect.unreachable(), controller.signal);
-    const next = gate.pass(async () => "next", undefined);
+    const waiting = gate.pass(async () => expect.unreachable(), { signal: controller.signal });
+    const next = gate.pass(async () => "next", {});
     await Bun.sleep(1);
     controller.abort();
     expect(await outcome(waiting)).toBe("aborted");
@@ -47,16 +47,16 @@ describe("a gate", () => {
 
   test("gives back the place of a call that fails", async () => {
     const budget = createContentBudget(1000);
-    const gate = createGate(memory(), budget, 2, limits);
+    const gate = createGate(toolOf, budget, 2, limits);
     for (let i = 0; i < 10; i++) {
-      const failing = gate.pass(() => Promise.reject(new Error("it failed")), undefined);
+      const failing = gate.pass(() => Promise.reject(new Error("it failed")), {});
       expect(await failing.catch((error: Error) => error.message)).toBe("it failed");
     }
     expect(budget.used()).toBe(0);
   });
 
   test("lets in two without memory", async () => {
-    const gate = createGate(memory(), createContentBudget(0), 4, limits);
+    const gate = createGate(toolOf, createContentBudget(0), 4, limits);
     let [now, most] = [0, 0];
     const call = async () => {
       now += 1;
@@ -64,7 +64,47 @@ describe("a gate", () => {
       await Bun.sleep(1);
       now -= 1;
     };
-    await Promise.all(Array.from({ length: 10 }, () => gate.pass(call, undefined)));
+    await Promise.all(Array.from({ length: 10 }, () => gate.pass(call, {})));
     expect(most).toBe(2);
+  });
+});
+
+describe("a gate for whole blobs", () => {
+  const MiB = 2 ** 20;
+  /** How many calls of these sizes are let in at once. */
+  const entered = async (sizes: readonly (number | undefined)[], budget = Infinity) => {
+    const gate = createBlobGate(toolOf, createContentBudget(budget), 64);
+    const held = Promise.withResolvers<void>();
+    const inside: (number | undefined)[] = [];
+    const passing = sizes.map((size) =>
+      gate.pass(
+        async () => {
+          inside.push(size);
+          await held.promise;
+        },
+        { size },
+      ),
+    );
+    await Bun.sleep(1);
+    const first = inside.toSorted((a = 0, b = 0) => b - a);
+    held.resolve();
+    await Promise.all(passing);
+    return first;
+  };
+
+  test("lets short ones in whatever long ones are in flight", async () => {
+    const long = Array.from({ length: 5 }, () => 16 * MiB);
+    const short = Array.from({ length: 5 }, () => 1000);
+    expect(await entered([...long, undefined, ...short])).toEqual([
+      ...long.slice(0, 4),
+      ...short.slice(0, 4),
+    ]);
+  });
+
+  test("takes one of unknown size for a long one", async () => {
+    // Memory for two of 16 MiB; a short one takes next to nothing.
+    const unknown = Array.from({ length: 4 }, () => undefined);
+    expect(await entered(unknown, 100 * MiB)).toHaveLength(2);
+    expect(await entered([2 * MiB, 2 * MiB, 2 * MiB, 2 * MiB], 100 * MiB)).toHaveLength(4);
   });
 });

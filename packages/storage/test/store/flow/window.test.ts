@@ -29,7 +29,11 @@ function windowOf({
     let waits = false;
     while (!waits) {
       waits = true;
-      const enter = window.enter().then((open) => void (open && (entered += 1), (waits = false)));
+      const enterOnce = async () => {
+        if ((await window.enter()) !== undefined) entered += 1;
+        waits = false;
+      };
+      const enter = enterOnce();
       enter.catch(() => {});
       await new Promise((resolve) => setImmediate(resolve));
     }
@@ -94,13 +98,27 @@ describe("the window of a pipeline", () => {
     expect(budget.used()).toBe(0);
   });
 
+  test("takes memory for what an item has, if that is known, and gives back as much", async () => {
+    const MiB = 2 ** 20;
+    const budget = createContentBudget(100 * MiB);
+    const { window } = windowOf({ budget, limit: 20, itemBytes: 48 * MiB, varies: true });
+    const long = await window.enter(16 * MiB);
+    const short = await window.enter(2 ** 16);
+    expect([long, short]).toEqual([48 * MiB, 2 ** 16 + 2 ** 18]);
+    expect(budget.used()).toBe(long! + short!);
+    window.leave(short);
+    expect(budget.used()).toBe(long!);
+    window.leave(long);
+    expect(budget.used()).toBe(0);
+  });
+
   test("ends a wait when it is closed or aborted, and gives everything back", async () => {
     const budget = createContentBudget(1000);
     const closed = windowOf({ budget, limit: 1 });
     await closed.window.enter();
     const waiting = closed.window.enter();
     closed.window.close();
-    expect(await waiting).toBe(false);
+    expect(await waiting).toBeUndefined();
     const stopped = windowOf({ budget, limit: 1 });
     await stopped.window.enter();
     const aborted = stopped.window.enter();

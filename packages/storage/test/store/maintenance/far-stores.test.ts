@@ -53,6 +53,27 @@ describe("a store far away", () => {
     expect(await most({ memory: 1 })).toBe(2);
   });
 
+  test("has as many blobs verified at once after one of 16 MiB as without it", async () => {
+    const inner = memory();
+    const writer = aliceStore({ backend: inner, chunkSize: 2 ** 24 });
+    const medium = await Promise.all(Array.from({ length: 16 }, () => writer.put(random(2 ** 17))));
+    const small = await smallRoots(inner);
+    await writer.put(random(2 ** 24));
+    const sizes = new Map(await Array.fromAsync(inner.list(""), ({ name, size }) => [name, size]));
+    const [longest] = [...sizes.entries()].toSorted(([, a], [, b]) => b - a);
+    const { backend, seen } = slow(inner, FAR);
+    const store = aliceStore({ backend });
+    const mostAmong = async (names: readonly string[]) => {
+      seen.most = 0;
+      const verifying = async (name: string) => store.verify(name, { size: sizes.get(name)! });
+      await Promise.all(names.map(verifying));
+      return seen.most;
+    };
+    expect(await mostAmong([longest![0]])).toBe(1);
+    expect(await mostAmong(medium)).toBeGreaterThanOrEqual(4);
+    expect(await mostAmong(small)).toBeGreaterThan(8);
+  });
+
   test("has the chunks of four trees verified at once, and ends the wait of others at once", async () => {
     const inner = memory();
     const writer = aliceStore({ backend: inner, chunkSize: 2 ** 18 });
@@ -149,5 +170,22 @@ describe("a store far away", () => {
     expect(await store.verify(root, { size: 100 })).toMatchObject({ kind: "root" });
     await backend.put(root, (await bytesOf(backend, root)).with(2 ** 17, 1));
     expect(await outcome(store.verify(root, { size: 100 }))).toBe("address");
+  });
+
+  test("is asked for one at a time of those that are longer than their caller says", async () => {
+    const inner = memory();
+    const writer = aliceStore({ backend: inner });
+    const roots = await Promise.all(Array.from({ length: 12 }, () => writer.put(random(2 ** 17))));
+    let [now, most] = [0, 0];
+    const get: Backend["get"] = async (name, buffer, ...given) => {
+      if (buffer.length <= 2 ** 16) return inner.get(name, buffer, ...given);
+      most = Math.max(most, ++now);
+      await Bun.sleep(5);
+      now -= 1;
+      return inner.get(name, buffer, ...given);
+    };
+    const store = aliceStore({ backend: { ...inner, get } });
+    await Promise.all(roots.map((root) => store.verify(root, { size: 100 })));
+    expect(most).toBe(1);
   });
 });

@@ -89,6 +89,21 @@ describe("replicate", () => {
     expect(retried).toBeLessThan(24);
   });
 
+  test("has more and more small blobs in flight, also after one of 16 MiB", async () => {
+    const from = await manySmall();
+    await aliceStore({ backend: from, chunkSize: 2 ** 24 }).put(random(2 ** 24));
+    const first: Backend = {
+      ...from,
+      async *list(...given) {
+        const blobs = await Array.fromAsync(from.list(...given));
+        yield* blobs.toSorted((a, b) => b.size - a.size);
+      },
+    };
+    const { backend, seen } = watched(first, 50);
+    expect((await replicate(backend, memory(), { roots: "as-listed" })).copied).toBe(SMALL + 2);
+    expect(seen.most).toBeGreaterThan(8);
+  });
+
   test("has few large blobs in flight, also after small ones and if it only compares them", async () => {
     const from = await manySmall();
     const writer = aliceStore({ backend: from });

@@ -1,7 +1,7 @@
 import { alice, aliceStore, outcome, random } from "../../support.ts";
 import { describe, expect, test } from "bun:test";
 import { forgeTree, unopenable } from "../forged-tree.ts";
-import type { Backend } from "../../../src/index.ts";
+import { type Backend, StorageError } from "../../../src/index.ts";
 import { CHILD_OVERHEAD, FANOUT } from "../../../src/format/limits.ts";
 import { attesting } from "../../backend/attesting.ts";
 import { memory } from "../../../src/backend/memory.ts";
@@ -56,6 +56,34 @@ describe("verify with complete", () => {
       code: "not-found",
       message: `the store has no blob ${chunks[3]}, a chunk of ${root}`,
     });
+  });
+
+  test("reports no progress once it has failed", async () => {
+    const inner = memory();
+    const { root, chunks } = await withTree(inner);
+    const answered: Promise<void>[] = [];
+    const head: Backend["head"] = async (name) => {
+      if (name === chunks[0]) {
+        await Bun.sleep(20);
+        throw new StorageError("permission", "refused");
+      }
+      const late = Bun.sleep(50 * (answered.length + 1));
+      answered.push(late);
+      await late;
+      // It was answered when the call was aborted.
+      return inner.head(name);
+    };
+    let progress = 0;
+    const verifying = aliceStore({ backend: { ...inner, head } }).verify(root, {
+      complete: true,
+      onProgress: () => (progress += 1),
+    });
+    expect(await outcome(verifying)).toBe("permission");
+    const before = progress;
+    await Promise.all(answered);
+    await Bun.sleep(5);
+    expect(answered.length).toBeGreaterThan(0);
+    expect(progress).toBe(before);
   });
 
   test("detects a chunk of another size, and of another checksum", async () => {

@@ -42,7 +42,6 @@ const opened: OpenedRoot = await readRoot(
     readBuffers: createBufferPool(() => 1),
     rootBuffers: createBufferPool(() => 1),
     blobBuffers: createBufferPool(() => 1),
-    queueLarge: (call) => call(),
     queueTree: (call) => call(),
     writeBuffers: createBufferPool(() => 1),
     flows: createFlows(backend, createMemoryBudget(Infinity)),

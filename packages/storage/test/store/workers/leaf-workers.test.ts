@@ -127,7 +127,6 @@ async function countedContext(dedupSecret?: Uint8Array) {
     readBuffers: createBufferPool(() => 5),
     rootBuffers: createBufferPool(() => 5),
     blobBuffers: createBufferPool(() => 5),
-    queueLarge: (call) => call(),
     queueTree: (call) => call(),
     writeBuffers: createBufferPool(() => 5),
     flows: createFlows(backend, createMemoryBudget(Infinity)),
