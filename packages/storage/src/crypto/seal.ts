@@ -19,8 +19,11 @@ import {
 } from "../format/envelope.ts";
 import type { NaCl } from "./nacl/nacl.ts";
 import { type KeyPair, unwrapContentKey, wrapContentKey } from "./wrap-key.ts";
+import type { Reference } from "../format/tree.ts";
 import { StorageError } from "../errors.ts";
-import { equal } from "../bytes.ts";
+import { addressOf } from "./address.ts";
+import { equal, toHex } from "../bytes.ts";
+import { type Hashing, startSha256 } from "./hash.ts";
 
 /**
  * Seals a leaf or node.
@@ -72,12 +75,12 @@ const DECRYPTION_FAILED = "decryption failed: the blob was not sealed with this 
  * Opens a leaf or node whose bytes match its address.
  *
  * @param into receives the plaintext if its length matches; otherwise, and by default, the plaintext
- *   replaces the ciphertext in `blob`
+ *   replaces the ciphertext in `blob`. After `auth`, what would have received it is unchanged or zero
  * @returns the plaintext, a view
  * @throws StorageError `format`, `commit`, `auth`
  */
 export function openChild(
-  naCl: NaCl,
+  naCl: Opening,
   kind: ChildKind,
   contentKey: Uint8Array,
   blob: Uint8Array,
@@ -86,6 +89,49 @@ export function openChild(
   const envelope = splitEnvelope(blob);
   const { commitment } = decodeChildHeader(envelope.header);
   return openBody(naCl, kind, contentKey, commitment, envelope, into);
+}
+
+/**
+ * Opens a leaf or node in place, if its bytes match its address. They are hashed while they are opened, which
+ * reads them from memory once.
+ *
+ * @returns the plaintext, a view; undefined if the bytes do not match. Then, and after an error, the body of
+ *   `blob` is worthless
+ * @throws StorageError `format`, `commit`, `auth`
+ */
+export function openChildAt(
+  naCl: NaCl,
+  kind: ChildKind,
+  { address, contentKey }: Reference,
+  blob: Uint8Array,
+): Uint8Array | undefined {
+  if (naCl.openInParts === undefined) {
+    return addressOf(blob) === address ? openChild(naCl, kind, contentKey, blob) : undefined;
+  }
+  let hashing: Hashing | undefined;
+  const open: NaCl["open"] = (message, box, nonce, key) => {
+    const hash = startSha256();
+    hashing = hash;
+    hash.update(blob.subarray(0, blob.length - box.length));
+    return naCl.openInParts!(message, box, nonce, key, (part) => hash.update(part));
+  };
+  const opening = attempt(() => openChild({ open }, kind, contentKey, blob));
+  // Not hashed, and not changed, if what precedes the body is wrong.
+  const found = hashing === undefined ? addressOf(blob) : toHex(hashing.digest());
+  if (found !== address) return undefined;
+  return opening();
+}
+
+/** Calls it now, and returns its result, or throws its error, later. */
+function attempt<T>(call: () => T): () => T {
+  try {
+    const result = call();
+    return () => result;
+  } catch (error) {
+    return () => {
+      throw error;
+    };
+  }
 }
 
 /**
@@ -109,8 +155,10 @@ export function openRoot(
   return { plaintext, recipients: slots.length };
 }
 
+type Opening = Pick<NaCl, "open" | "openInParts">;
+
 function openBody(
-  naCl: NaCl,
+  naCl: Opening,
   kind: BlobKind,
   contentKey: Uint8Array,
   commitment: Uint8Array,
@@ -123,7 +171,11 @@ function openBody(
   }
   const inPlace = body.subarray(TAG_LENGTH);
   const plaintext = into?.length === inPlace.length ? into : inPlace;
-  if (!naCl.open(plaintext, body, BODY_NONCE, bodyKeyOf(contentKey, prefix, kind))) {
+  const bodyKey = bodyKeyOf(contentKey, prefix, kind);
+  const isIntact = naCl.openInParts
+    ? naCl.openInParts(plaintext, body, BODY_NONCE, bodyKey, () => {})
+    : naCl.open(plaintext, body, BODY_NONCE, bodyKey);
+  if (!isIntact) {
     throw new StorageError("auth", DECRYPTION_FAILED);
   }
   return plaintext;

@@ -90,6 +90,73 @@ describe.each(both)("$name secretbox", (naCl) => {
   });
 });
 
+describe("the native secretbox in parts", () => {
+  /** On both sides of where a part ends. */
+  const LENGTHS = [1, 2, 3].flatMap((parts) => {
+    const end = parts * 2 ** 15;
+    return [-33, -32, -31, -1, 0, 1, 32, 64].map((more) => end + more);
+  });
+
+  test("seals as NaCl does, into other memory and in place", () => {
+    for (const length of LENGTHS) {
+      const message = sample(length);
+      const expected = nacl.secretbox(message, nonce, key);
+      expect(Buffer.compare(sealed(nativeNaCl, message), expected), `${length}`).toBe(0);
+      const box = new Uint8Array(16 + length);
+      box.set(message, 16);
+      nativeNaCl.seal(box, box.subarray(16), nonce, key);
+      expect(Buffer.compare(box, expected), `${length} in place`).toBe(0);
+    }
+  });
+
+  test("opens what NaCl sealed, and shows each part of the box before it is opened", () => {
+    for (const length of [0, 1, 31, 32, 33, ...LENGTHS]) {
+      const box = nacl.secretbox(sample(length), nonce, key);
+      const inPlace = box.slice();
+      const seen: Uint8Array[] = [];
+      const show = (part: Uint8Array) => seen.push(part.slice());
+      const isOpen = nativeNaCl.openInParts!(inPlace.subarray(16), inPlace, nonce, key, show);
+      expect(isOpen, `${length}`).toBe(true);
+      expect(Buffer.compare(Buffer.concat(seen), box), `${length}`).toBe(0);
+      expect(Buffer.compare(inPlace.subarray(16), sample(length)), `${length}`).toBe(0);
+    }
+  });
+
+  test("opens no box with a flipped bit or another key, and leaves nothing of it", () => {
+    const short = nacl.secretbox(sample(50), nonce, key);
+    const unchanged = new Uint8Array(50).fill(0xee);
+    const flipped = short.with(20, short[20]! ^ 1);
+    expect(nativeNaCl.openInParts!(unchanged, flipped, nonce, key, () => {})).toBe(false);
+    expect(unchanged.every((byte) => byte === 0xee)).toBe(true);
+    const length = 2 ** 16 + 5;
+    const box = nacl.secretbox(sample(length), nonce, key);
+    const openings: [Uint8Array, Uint8Array, Uint8Array][] = [
+      ...[0, 15, 16, 47, 48, 2 ** 15, 2 ** 16, length + 15].map(
+        (at): [Uint8Array, Uint8Array, Uint8Array] => [box.with(at, box[at]! ^ 1), nonce, key],
+      ),
+      [box, nonce.with(23, 0), key],
+      [box, nonce, key.with(31, 0)],
+    ];
+    for (const [forged, withNonce, withKey] of openings) {
+      const message = new Uint8Array(length).fill(0xee);
+      const isOpen = nativeNaCl.openInParts!(message, forged, withNonce, withKey, () => {});
+      expect(isOpen).toBe(false);
+      expect(message.every((byte) => byte === 0)).toBe(true);
+    }
+  });
+
+  test("does not mix two boxes if one is given up", () => {
+    const box = nacl.secretbox(sample(2 ** 17), nonce, key);
+    const message = new Uint8Array(2 ** 17);
+    const giveUp = () => {
+      throw new Error("given up");
+    };
+    expect(() => nativeNaCl.openInParts!(message, box, nonce, key, giveUp)).toThrow("given up");
+    expect(nativeNaCl.openInParts!(message, box, nonce, key, () => {})).toBe(true);
+    expect(Buffer.compare(message, sample(2 ** 17))).toBe(0);
+  });
+});
+
 test("the portable secretbox does not take its own failure for a forged message", () => {
   const tooSmall = new Uint8Array(4);
   expect(() => portableNaCl.open(tooSmall, sealed(portableNaCl, sample(5)), nonce, key)).toThrow(

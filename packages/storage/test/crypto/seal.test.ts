@@ -5,7 +5,8 @@ import nacl from "tweetnacl";
 import type { BlobKind, ChildKind } from "../../src/crypto/key-schedule.ts";
 import { nativeNaCl } from "../../src/crypto/nacl/nacl-native.ts";
 import { portableNaCl } from "../../src/crypto/nacl/nacl-portable.ts";
-import { openChild, openRoot, sealChild, sealRoot } from "../../src/crypto/seal.ts";
+import { addressOf } from "../../src/crypto/address.ts";
+import { openChild, openChildAt, openRoot, sealChild, sealRoot } from "../../src/crypto/seal.ts";
 import { StorageError } from "../../src/errors.ts";
 import { fails } from "../format/fails.ts";
 
@@ -90,6 +91,52 @@ describe.each([nativeNaCl, portableNaCl])("with the $name library", (naCl) => {
           expect(blob).toEqual(before);
         }
       }
+    });
+
+    test("opens at its address, hashed while it is opened", () => {
+      for (const length of [0, 13, 2 ** 16, 2 ** 17 + 1]) {
+        const plaintext = new Uint8Array(length).fill(length & 255);
+        const blob = child(kind, plaintext);
+        const reference = { address: addressOf(blob), contentKey };
+        const opened = openChildAt(naCl, kind, reference, blob)!;
+        expect(Buffer.compare(opened, plaintext)).toBe(0);
+        expect(opened.buffer).toBe(blob.buffer);
+      }
+    });
+
+    test("does not open at another address, whatever is wrong with it", () => {
+      const good = child(kind);
+      const reference = { address: addressOf(good), contentKey };
+      for (let at = 0; at < good.length; at++) {
+        const blob = good.with(at, good[at]! ^ 1);
+        expect(openChildAt(naCl, kind, reference, blob)).toBeUndefined();
+      }
+      for (const blob of [new Uint8Array(0), good.slice(0, 20), good.slice(0, -1)])
+        expect(openChildAt(naCl, kind, reference, blob)).toBeUndefined();
+      // Intact, and not what is wanted.
+      const other = child(kind, text.with(0, 0));
+      expect(openChildAt(naCl, kind, reference, other)).toBeUndefined();
+    });
+
+    test("is an error at its own address if it is forged, and releases nothing", () => {
+      const good = child(kind, new Uint8Array(2 ** 16).fill(7));
+      for (const at of [0, 11, 42, 43, 58, 59, 2 ** 15, good.length - 1]) {
+        const blob = good.with(at, good[at]! ^ 1);
+        const reference = { address: addressOf(blob), contentKey };
+        const expected = at < 11 ? "format" : at < 43 ? "commit" : "auth";
+        fails(() => openChildAt(naCl, kind, reference, blob), expected);
+        expect(blob.subarray(59).filter((byte) => byte === 7).length).toBeLessThan(1000);
+      }
+    });
+
+    test("releases nothing of a long one that is forged, in place or into other memory", () => {
+      const good = child(kind, new Uint8Array(2 ** 17).fill(7));
+      const forged = good.with(good.length - 1, good.at(-1)! ^ 1);
+      const into = new Uint8Array(2 ** 17);
+      fails(() => openChild(naCl, kind, contentKey, forged, into), "auth");
+      expect(into.every((byte) => byte === 0)).toBe(true);
+      fails(() => openChild(naCl, kind, contentKey, forged), "auth");
+      expect(forged.subarray(59).filter((byte) => byte === 7).length).toBeLessThan(1000);
     });
 
     test("does not open as another kind", () => {

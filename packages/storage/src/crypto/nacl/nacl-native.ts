@@ -1,14 +1,85 @@
+import { TAG_LENGTH } from "../../format/limits.ts";
 import sodium from "sodium-native";
 import type { NaCl } from "./nacl.ts";
+
+/** Bytes that fit into the cache nearest to a core. */
+const PART = 2 ** 15;
+
+/** Of the key stream, which the message follows after: they are the key of Poly1305. */
+const AUTH_KEY_LENGTH = 32;
+const ZEROS = new Uint8Array(AUTH_KEY_LENGTH);
+
+const stream = new Uint8Array(sodium.crypto_stream_xor_STATEBYTES);
+const auth = new Uint8Array(sodium.crypto_onetimeauth_STATEBYTES);
+
+/**
+ * XSalsa20-Poly1305 as `crypto_secretbox` composes it (Bernstein, "Cryptography in NaCl", section 10),
+ * part by part: a long message then is read from memory once, not twice (docs/decisions/0032).
+ *
+ * @param length of the message
+ * @param onPart passes a part of it through `stream` and the part's ciphertext to `auth`
+ * @returns the tag
+ */
+function inParts(
+  length: number,
+  nonce: Uint8Array,
+  key: Uint8Array,
+  onPart: (start: number, end: number) => void,
+): Uint8Array {
+  const authKey = new Uint8Array(AUTH_KEY_LENGTH);
+  const tag = new Uint8Array(TAG_LENGTH);
+  try {
+    sodium.crypto_stream_xor_init(stream, nonce, key);
+    sodium.crypto_stream_xor_update(stream, authKey, ZEROS);
+    sodium.crypto_onetimeauth_init(auth, authKey);
+    let start = 0;
+    while (start < length) {
+      // With the key before them, all parts end with a block of the stream.
+      const end = Math.min(length, start + PART - (start === 0 ? AUTH_KEY_LENGTH : 0));
+      onPart(start, end);
+      start = end;
+    }
+    sodium.crypto_onetimeauth_final(auth, tag);
+    return tag;
+  } finally {
+    sodium.crypto_stream_xor_final(stream);
+    auth.fill(0);
+    authKey.fill(0);
+  }
+}
 
 /** libsodium, measured faster than JavaScript at every size (docs/decisions/0002). */
 export const nativeNaCl: NaCl = {
   name: "native",
   seal(box, message, nonce, key) {
-    sodium.crypto_secretbox_easy(box, message, nonce, key);
+    if (message.length <= PART) return sodium.crypto_secretbox_easy(box, message, nonce, key);
+    const sealed = box.subarray(TAG_LENGTH);
+    const tag = inParts(message.length, nonce, key, (start, end) => {
+      const part = sealed.subarray(start, end);
+      sodium.crypto_stream_xor_update(stream, part, message.subarray(start, end));
+      sodium.crypto_onetimeauth_update(auth, part);
+    });
+    box.set(tag);
   },
   open(message, box, nonce, key) {
     return sodium.crypto_secretbox_open_easy(message, box, nonce, key);
+  },
+  openInParts(message, box, nonce, key, onPart) {
+    if (message.length <= PART) {
+      onPart(box);
+      return sodium.crypto_secretbox_open_easy(message, box, nonce, key);
+    }
+    const sealed = box.subarray(TAG_LENGTH);
+    onPart(box.subarray(0, TAG_LENGTH));
+    const tag = inParts(sealed.length, nonce, key, (start, end) => {
+      const part = sealed.subarray(start, end);
+      onPart(part);
+      sodium.crypto_onetimeauth_update(auth, part);
+      sodium.crypto_stream_xor_update(stream, message.subarray(start, end), part);
+    });
+    const isIntact = sodium.sodium_memcmp(tag, box.subarray(0, TAG_LENGTH));
+    if (!isIntact) message.fill(0);
+    return isIntact;
   },
   x25519(secretKey, publicKey) {
     const shared = new Uint8Array(32);

@@ -17,6 +17,20 @@ export interface NaCl {
    */
   open(message: Uint8Array, box: Uint8Array, nonce: Uint8Array, key: Uint8Array): boolean;
   /**
+   * As `open`, part by part. What else reads the box, such as a hash, reads each part before it is opened,
+   * while it is in the processor's cache. Undefined if an implementation can only open a box as a whole.
+   *
+   * @param onPart called with each part of the box, tag included, in order
+   * @returns false if the tag does not match; `message` is then unchanged or zero
+   */
+  openInParts?(
+    message: Uint8Array,
+    box: Uint8Array,
+    nonce: Uint8Array,
+    key: Uint8Array,
+    onPart: (part: Uint8Array) => void,
+  ): boolean;
+  /**
    * X25519 (RFC 7748). The result is not checked: for a public key of low order it is all zero, and
    * the caller must reject it.
    */

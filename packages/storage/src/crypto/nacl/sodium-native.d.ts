@@ -13,6 +13,18 @@ declare module "sodium-native" {
       nonce: Uint8Array,
       key: Uint8Array,
     ): boolean;
+    /** XSalsa20, over parts one after another; the state is what they have in common. */
+    crypto_stream_xor_init(state: Uint8Array, nonce: Uint8Array, key: Uint8Array): void;
+    crypto_stream_xor_update(state: Uint8Array, out: Uint8Array, input: Uint8Array): void;
+    crypto_stream_xor_final(state: Uint8Array): void;
+    readonly crypto_stream_xor_STATEBYTES: number;
+    /** Poly1305, likewise. */
+    crypto_onetimeauth_init(state: Uint8Array, key: Uint8Array): void;
+    crypto_onetimeauth_update(state: Uint8Array, input: Uint8Array): void;
+    crypto_onetimeauth_final(state: Uint8Array, tag: Uint8Array): void;
+    readonly crypto_onetimeauth_STATEBYTES: number;
+    /** In constant time. */
+    sodium_memcmp(a: Uint8Array, b: Uint8Array): boolean;
     crypto_scalarmult(shared: Uint8Array, secretKey: Uint8Array, publicKey: Uint8Array): void;
     crypto_scalarmult_base(publicKey: Uint8Array, secretKey: Uint8Array): void;
   };

@@ -4,8 +4,7 @@ import { type NaClChoice, loadNaCl } from "../../crypto/nacl/load-nacl.ts";
 import { move, transferableSymbol, valueSymbol } from "piscina";
 import { CHILD_OVERHEAD } from "../../format/limits.ts";
 import type { Reference } from "../../format/tree.ts";
-import { addressOf } from "../../crypto/address.ts";
-import { openChild } from "../../crypto/seal.ts";
+import { openChildAt } from "../../crypto/seal.ts";
 import { sealLeaf } from "../write/seal-child.ts";
 
 /**
@@ -70,10 +69,9 @@ export async function seal(job: SealJob): Promise<SealOutcome> {
 export async function open(job: OpenJob): Promise<OpenOutcome> {
   const { buffer, length, reference } = job;
   const naCl = await loadNaCl(job.nacl);
-  const blob = buffer.subarray(0, length);
-  if (addressOf(blob) !== reference.address) return transferred({ buffer, plaintext: undefined });
   try {
-    const plaintext = openChild(naCl, "leaf", reference.contentKey, blob);
+    const plaintext = openChildAt(naCl, "leaf", reference, buffer.subarray(0, length));
+    if (plaintext === undefined) return transferred({ buffer, plaintext });
     const start = plaintext.byteOffset - buffer.byteOffset;
     return transferred({ buffer, plaintext: { start, length: plaintext.length } });
   } catch (error) {
