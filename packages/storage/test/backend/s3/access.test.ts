@@ -1,4 +1,4 @@
-import { describe, expect, test } from "bun:test";
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { b2Config } from "../../../src/backend/b2.ts";
 import { minioConfig } from "../../../src/backend/minio.ts";
@@ -50,18 +50,89 @@ describe("access that needs nothing to be found", () => {
     );
   });
 
-  test("is that of every bucket on MinIO and B2, and of none on S3", () => {
+  test("is that of every bucket on MinIO and B2, and of none at Amazon", () => {
     const b2 = b2Config({ bucket: "b", region: "eu-central-003", keyId: "K", applicationKey: "a" });
     expect(knownAccess(b2)?.url.href).toBe("https://s3.eu-central-003.backblazeb2.com/b");
-    const own = { bucket: "b", endpoint: "https://s3.example", region: "eu-west-3", credentials };
-    expect(knownAccess(s3Config(own))).toBeUndefined();
+    const amazon = { bucket: "b", region: "eu-west-3", credentials };
+    expect(knownAccess(s3Config(amazon))).toBeUndefined();
+    for (const endpoint of [
+      "https://s3.eu-west-3.amazonaws.com",
+      "https://s3.cn-north-1.amazonaws.com.cn",
+      "https://bucket.vpce-1a2b3c4d-5e6f.s3.eu-west-3.vpce.amazonaws.com",
+    ])
+      expect(knownAccess(s3Config({ ...amazon, endpoint }))).toBeUndefined();
+  });
+
+  describe("with the keys in the environment", () => {
+    const NAMES = [...Object.keys(process.env).filter((name) => name.startsWith("AWS_")), "HOME"];
+    const saved = Object.fromEntries(NAMES.map((name) => [name, process.env[name]]));
+    const VARIABLES = { AWS_ACCESS_KEY_ID: "KEY", AWS_SECRET_ACCESS_KEY: "secret" };
+    const own = { bucket: "b", endpoint: "https://s3.example", region: "eu-west-3" };
+    beforeEach(() => {
+      for (const name of NAMES) delete process.env[name];
+      Object.assign(process.env, VARIABLES, { HOME: import.meta.dir });
+    });
+    afterEach(() => {
+      for (const name of Object.keys(process.env))
+        if (name.startsWith("AWS_")) delete process.env[name];
+      Object.assign(process.env, saved);
+    });
+
+    test("is what the SDK finds", async () => {
+      await fc.assert(
+        fc.asyncProperty(
+          bucket,
+          host,
+          label,
+          fc.boolean(),
+          fc.boolean(),
+          async (name, at, region, tls, temporary) => {
+            if (temporary) process.env["AWS_SESSION_TOKEN"] = "token";
+            else delete process.env["AWS_SESSION_TOKEN"];
+            const endpoint = `${tls ? "https" : "http"}://${at}:9000`;
+            const config = s3Config({ bucket: name, endpoint, region });
+            const known = await shown(knownAccess(config));
+            expect(known).toMatchObject({ accessKeyId: "KEY" });
+            expect(known).toEqual(await shown((await openSdk(config)).access));
+          },
+        ),
+        { numRuns: 50 },
+      );
+    });
+
+    test.each([
+      ["AWS_PROFILE", "other"],
+      ["AWS_CREDENTIAL_EXPIRATION", "2030-01-01T00:00:00Z"],
+      ["AWS_USE_FIPS_ENDPOINT", "true"],
+      ["AWS_USE_DUALSTACK_ENDPOINT", "true"],
+      ["AWS_SECRET_ACCESS_KEY", ""],
+      ["AWS_ACCESS_KEY_ID", ""],
+    ])("is left to the SDK with %s", (name, value) => {
+      expect(knownAccess(s3Config(own))).toBeDefined();
+      process.env[name] = value;
+      expect(knownAccess(s3Config(own))).toBeUndefined();
+    });
+
+    test.each(["aws-global", "fips-us-west-2", "us-west-2-fips", "eu west", ""])(
+      "is left to the SDK in the region %p",
+      (region) => {
+        expect(knownAccess(s3Config({ ...own, region }))).toBeUndefined();
+      },
+    );
+
+    test("is that of the options, if they have keys", async () => {
+      const access = knownAccess(
+        s3Config({ ...own, credentials: { accessKeyId: "MINE", secretAccessKey: "own" } }),
+      );
+      expect(await shown(access)).toMatchObject({ accessKeyId: "MINE", secretAccessKey: "own" });
+    });
   });
 
   const whole = minioConfig({ bucket: "b", host: "minio.example", ...keys });
   const others: readonly (readonly [string, Partial<BucketConfig>])[] = [
     ["an endpoint", { endpoint: undefined }],
     ["a region", { region: undefined }],
-    ["credentials", { credentials: undefined }],
+    ["credentials", { credentials: undefined, provider: "s3" }],
     ["credentials that expire", { credentials: async () => credentials }],
     ["a host name with the bucket", { pathStyle: false }],
     ["an access point", { bucket: "arn:aws:s3:eu-west-3:123456789012:accesspoint/a" }],

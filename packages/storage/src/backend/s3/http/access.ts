@@ -19,16 +19,21 @@ export interface BucketAccess {
  */
 const PLAIN_NAME = /^(?!.*--[a-z]+-s3$)[A-Za-z0-9][A-Za-z0-9._-]*$/u;
 
+/** Amazon also has regions such as `aws-global` and `fips-us-west-2`, which are not what is signed. */
+const PLAIN_REGION = /^(?!.*(?:global|fips))[A-Za-z0-9-]+$/u;
+
 /**
- * Amazon's regions and endpoints are left to the SDK even if all is given: it knows regions such as
- * `aws-global`, and settings that change an endpoint, such as `AWS_USE_FIPS_ENDPOINT`.
+ * Amazon's endpoints are left to the SDK even if all is given: it knows settings that change one, such as
+ * `AWS_USE_FIPS_ENDPOINT`.
  *
- * @returns undefined if something has to be found: an endpoint, a region, credentials
+ * @returns undefined if something has to be found: an endpoint, a region, credentials other than those of the
+ *   environment
  */
 export function knownAccess(config: BucketConfig): BucketAccess | undefined {
-  const { provider, endpoint, region, credentials, pathStyle, bucket } = config;
-  if (provider === "s3" || endpoint === undefined || region === undefined || !pathStyle)
-    return undefined;
+  const { provider, endpoint, region, pathStyle, bucket } = config;
+  if (endpoint === undefined || region === undefined || !pathStyle) return undefined;
+  if (provider === "s3" && (isAmazon(endpoint) || !PLAIN_REGION.test(region))) return undefined;
+  const credentials = config.credentials ?? keysInEnvironment();
   if (credentials === undefined || typeof credentials === "function") return undefined;
   if (!PLAIN_NAME.test(bucket)) return undefined;
   return {
@@ -38,4 +43,27 @@ export function knownAccess(config: BucketConfig): BucketAccess | undefined {
     credentials: async () => credentials,
     close() {},
   };
+}
+
+function isAmazon(endpoint: string): boolean {
+  return /\.amazonaws\.com(?:\.cn)?$/u.test(new URL(endpoint).hostname);
+}
+
+/** Variables with which the SDK takes other credentials, knows when they expire, or refuses an endpoint. */
+const LEFT_TO_SDK = [
+  "AWS_PROFILE",
+  "AWS_CREDENTIAL_EXPIRATION",
+  "AWS_USE_FIPS_ENDPOINT",
+  "AWS_USE_DUALSTACK_ENDPOINT",
+];
+
+/** The first credentials in the SDK's chain, which do not change while the process runs. */
+function keysInEnvironment(): Credentials | undefined {
+  const env = typeof process === "undefined" ? {} : process.env;
+  if (LEFT_TO_SDK.some((name) => env[name])) return undefined;
+  const accessKeyId = env["AWS_ACCESS_KEY_ID"];
+  const secretAccessKey = env["AWS_SECRET_ACCESS_KEY"];
+  if (!accessKeyId || !secretAccessKey) return undefined;
+  const sessionToken = env["AWS_SESSION_TOKEN"];
+  return { accessKeyId, secretAccessKey, ...(sessionToken ? { sessionToken } : {}) };
 }
