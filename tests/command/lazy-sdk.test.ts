@@ -65,20 +65,34 @@ test("idk on a folder loads no provider SDK", async () => {
 });
 
 requireServer("minio")("idk on MinIO", () => {
-  test("loads no provider SDK to store and fetch", async () => {
-    const bucket = await newBucket(minioServer());
-    const env = { ...minioVariables(), IDK_IDENTITY: path("key") };
-    const ok = async (...args: string[]) => {
-      const store = ["--store", `minio:///${bucket.name}?tls=0`];
-      const { stdout, stderr, exitCode } = await run(NO_SDK, [MAIN, ...args, ...store], env);
-      expect({ stderr, exitCode }).toMatchObject({ exitCode: 0 });
-      return stdout.trim();
-    };
-    const address = await ok("put", "--recipient", recipient, path("file"));
-    expect(await ok("get", address)).toBe("local");
-    expect(await ok("stat", address)).toContain("5 bytes");
-    await bucket.remove();
-  });
+  test.each(["minio", "s3"])(
+    "loads no provider SDK to store and fetch, with %s://",
+    async (kind) => {
+      const server = minioServer();
+      const bucket = await newBucket(server);
+      const keys = minioVariables();
+      const env = {
+        ...keys,
+        AWS_ACCESS_KEY_ID: keys["MINIO_ACCESS_KEY"]!,
+        AWS_SECRET_ACCESS_KEY: keys["MINIO_SECRET_KEY"]!,
+        IDK_IDENTITY: path("key"),
+      };
+      const url =
+        kind === "minio"
+          ? `minio:///${bucket.name}?tls=0`
+          : `s3://${bucket.name}?endpoint=${server.endpoint}&region=us-east-1`;
+      const ok = async (...args: string[]) => {
+        const store = ["--store", url];
+        const { stdout, stderr, exitCode } = await run(NO_SDK, [MAIN, ...args, ...store], env);
+        expect({ stderr, exitCode }).toMatchObject({ exitCode: 0 });
+        return stdout.trim();
+      };
+      const address = await ok("put", "--recipient", recipient, path("file"));
+      expect(await ok("get", address)).toBe("local");
+      expect(await ok("stat", address)).toContain("5 bytes");
+      await bucket.remove();
+    },
+  );
 
   test("of the published scripts, it loads the parser of listings only to list", async () => {
     const bucket = await newBucket(minioServer());

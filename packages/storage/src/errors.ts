@@ -73,3 +73,8 @@ export class StorageError extends Error {
 export function usage(message: string): StorageError {
   return new StorageError("usage", message);
 }
+
+/** Whether a blob did not fit into its buffer. */
+export function isTooLong(error: unknown): boolean {
+  return error instanceof StorageError && error.code === "limit";
+}

@@ -53,7 +53,7 @@ export interface SealedChild {
   readonly blob: Uint8Array;
   /**
    * Receives the plaintext if it has exactly its length; otherwise, and by default, the plaintext
-   * replaces the ciphertext in `blob`. After `auth`, what would have received it is unchanged or zero.
+   * replaces the ciphertext in `blob`.
    */
   readonly into?: Uint8Array | undefined;
 }

@@ -75,12 +75,12 @@ const DECRYPTION_FAILED = "decryption failed: the blob was not sealed with this 
  * Opens a leaf or node whose bytes match its address.
  *
  * @param into receives the plaintext if its length matches; otherwise, and by default, the plaintext
- *   replaces the ciphertext in `blob`. After `auth`, what would have received it is unchanged or zero
+ *   replaces the ciphertext in `blob`
  * @returns the plaintext, a view
  * @throws StorageError `format`, `commit`, `auth`
  */
 export function openChild(
-  naCl: Opening,
+  naCl: Pick<NaCl, "open">,
   kind: ChildKind,
   contentKey: Uint8Array,
   blob: Uint8Array,
@@ -115,23 +115,20 @@ export function openChildAt(
     hash.update(blob.subarray(0, blob.length - box.length));
     return naCl.openInParts!(message, box, nonce, key, (part) => hash.update(part));
   };
-  const opening = attempt(() => openChild({ open }, kind, contentKey, blob));
+  let plaintext: Uint8Array | undefined;
+  let fault: StorageError | undefined;
+  try {
+    plaintext = openChild({ open }, kind, contentKey, blob);
+  } catch (error) {
+    // Anything else says nothing about the blob, of which only a part may be hashed then.
+    if (!(error instanceof StorageError)) throw error;
+    fault = error;
+  }
   // Not hashed, and not changed, if what precedes the body is wrong.
   const found = hashing === undefined ? addressOf(blob) : toHex(hashing.digest());
   if (found !== address) return undefined;
-  return opening();
-}
-
-/** Calls it now, and returns its result, or throws its error, later. */
-function attempt<T>(call: () => T): () => T {
-  try {
-    const result = call();
-    return () => result;
-  } catch (error) {
-    return () => {
-      throw error;
-    };
-  }
+  if (fault !== undefined) throw fault;
+  return plaintext;
 }
 
 /**
@@ -155,10 +152,8 @@ export function openRoot(
   return { plaintext, recipients: slots.length };
 }
 
-type Opening = Pick<NaCl, "open" | "openInParts">;
-
 function openBody(
-  naCl: Opening,
+  naCl: Pick<NaCl, "open">,
   kind: BlobKind,
   contentKey: Uint8Array,
   commitment: Uint8Array,
@@ -171,11 +166,7 @@ function openBody(
   }
   const inPlace = body.subarray(TAG_LENGTH);
   const plaintext = into?.length === inPlace.length ? into : inPlace;
-  const bodyKey = bodyKeyOf(contentKey, prefix, kind);
-  const isIntact = naCl.openInParts
-    ? naCl.openInParts(plaintext, body, BODY_NONCE, bodyKey, () => {})
-    : naCl.open(plaintext, body, BODY_NONCE, bodyKey);
-  if (!isIntact) {
+  if (!naCl.open(plaintext, body, BODY_NONCE, bodyKeyOf(contentKey, prefix, kind))) {
     throw new StorageError("auth", DECRYPTION_FAILED);
   }
   return plaintext;

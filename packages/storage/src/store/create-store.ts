@@ -3,7 +3,7 @@ import { type GetItem, type GetManyOptions, type GetResult, getMany } from "./re
 import type { Store } from "./store.ts";
 import type { StoreOptions } from "./options.ts";
 import type { Items } from "./items.ts";
-import { LARGE_AT_ONCE, assertOptions, checkStoreOptions } from "./check-options.ts";
+import { assertOptions, checkStoreOptions } from "./check-options.ts";
 import { budgetOf } from "./flow/budget.ts";
 import type { StoreContext } from "./context.ts";
 import { type Flow, createFlows } from "./flow/flow.ts";
@@ -62,7 +62,7 @@ export function createStore(options: StoreOptions): Store {
       readBuffers: createBufferPool(() => chunksOf(flows.readLeaves) + 1),
       writeBuffers: createBufferPool(() => chunksOf(flows.writeLeaves) + 1 + aheadOf(workers)),
       rootBuffers: createBufferPool(() => Math.min(ROOT_BUFFERS, flows.readRoots.width())),
-      blobBuffers: createBufferPool(() => Math.min(LARGE_AT_ONCE, flows.wholeBlobs.width())),
+      blobBuffers: createBufferPool(() => flows.wholeBlobs.width()),
       queueTree: pLimit(TREES_AT_ONCE),
       flows,
     }));

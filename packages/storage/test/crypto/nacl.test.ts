@@ -92,7 +92,7 @@ describe.each(both)("$name secretbox", (naCl) => {
 
 describe("the native secretbox in parts", () => {
   /** On both sides of where a part ends. */
-  const LENGTHS = [1, 2, 3].flatMap((parts) => {
+  const LENGTHS = [32, 33, 34].flatMap((parts) => {
     const end = parts * 2 ** 15;
     return [-33, -32, -31, -1, 0, 1, 32, 64].map((more) => end + more);
   });
@@ -128,10 +128,10 @@ describe("the native secretbox in parts", () => {
     const flipped = short.with(20, short[20]! ^ 1);
     expect(nativeNaCl.openInParts!(unchanged, flipped, nonce, key, () => {})).toBe(false);
     expect(unchanged.every((byte) => byte === 0xee)).toBe(true);
-    const length = 2 ** 16 + 5;
+    const length = 2 ** 20 + 5;
     const box = nacl.secretbox(sample(length), nonce, key);
     const openings: [Uint8Array, Uint8Array, Uint8Array][] = [
-      ...[0, 15, 16, 47, 48, 2 ** 15, 2 ** 16, length + 15].map(
+      ...[0, 15, 16, 47, 48, 2 ** 15, 2 ** 20, length + 15].map(
         (at): [Uint8Array, Uint8Array, Uint8Array] => [box.with(at, box[at]! ^ 1), nonce, key],
       ),
       [box, nonce.with(23, 0), key],
@@ -145,15 +145,32 @@ describe("the native secretbox in parts", () => {
     }
   });
 
-  test("does not mix two boxes if one is given up", () => {
-    const box = nacl.secretbox(sample(2 ** 17), nonce, key);
-    const message = new Uint8Array(2 ** 17);
+  test.each([
+    ["box", 15, 24, 32],
+    ["box", 17, 24, 32],
+    ["nonce", 16, 23, 32],
+    ["nonce", 16, 25, 32],
+    ["key", 16, 24, 31],
+    ["key", 16, 24, 33],
+  ])("rejects a %s of another length", (what, more, nonceLength, keyLength) => {
+    const message = new Uint8Array(2 ** 21);
+    const box = new Uint8Array(message.length + more);
+    const given = [new Uint8Array(nonceLength), new Uint8Array(keyLength)] as const;
+    expect(() => nativeNaCl.seal(box, message, ...given)).toThrow(what);
+    expect(() => nativeNaCl.openInParts!(message, box, ...given, () => {})).toThrow(what);
+  });
+
+  test("does not mix two boxes, and leaves nothing of one that is given up", () => {
+    const box = nacl.secretbox(sample(2 ** 21), nonce, key);
+    const message = new Uint8Array(2 ** 21);
+    let parts = 0;
     const giveUp = () => {
-      throw new Error("given up");
+      if (++parts === 5) throw new Error("given up");
     };
     expect(() => nativeNaCl.openInParts!(message, box, nonce, key, giveUp)).toThrow("given up");
+    expect(message.every((byte) => byte === 0)).toBe(true);
     expect(nativeNaCl.openInParts!(message, box, nonce, key, () => {})).toBe(true);
-    expect(Buffer.compare(message, sample(2 ** 17))).toBe(0);
+    expect(Buffer.compare(message, sample(2 ** 21))).toBe(0);
   });
 });
 

@@ -1,7 +1,10 @@
-import { TAG_LENGTH } from "../../format/limits.ts";
+import { KEY_LENGTH, TAG_LENGTH } from "../../format/limits.ts";
+import { assertLength } from "../../bytes.ts";
 import sodium from "sodium-native";
 import type { NaCl } from "./nacl.ts";
 
+/** Bytes up to which a message stays in a core's cache, where all of it at once takes fewer calls. */
+const WHOLE_MAX = 2 ** 20;
 /** Bytes that fit into the cache nearest to a core. */
 const PART = 2 ** 15;
 
@@ -11,6 +14,18 @@ const ZEROS = new Uint8Array(AUTH_KEY_LENGTH);
 
 const stream = new Uint8Array(sodium.crypto_stream_xor_STATEBYTES);
 const auth = new Uint8Array(sodium.crypto_onetimeauth_STATEBYTES);
+
+/** @throws StorageError `usage`; the functions for parts do not look at lengths themselves */
+function assertLengths(
+  box: Uint8Array,
+  message: Uint8Array,
+  nonce: Uint8Array,
+  key: Uint8Array,
+): void {
+  assertLength("box", box, message.length + TAG_LENGTH);
+  assertLength("nonce", nonce, sodium.crypto_stream_NONCEBYTES);
+  assertLength("key", key, KEY_LENGTH);
+}
 
 /**
  * XSalsa20-Poly1305 as `crypto_secretbox` composes it (Bernstein, "Cryptography in NaCl", section 10),
@@ -52,7 +67,8 @@ function inParts(
 export const nativeNaCl: NaCl = {
   name: "native",
   seal(box, message, nonce, key) {
-    if (message.length <= PART) return sodium.crypto_secretbox_easy(box, message, nonce, key);
+    if (message.length <= WHOLE_MAX) return sodium.crypto_secretbox_easy(box, message, nonce, key);
+    assertLengths(box, message, nonce, key);
     const sealed = box.subarray(TAG_LENGTH);
     const tag = inParts(message.length, nonce, key, (start, end) => {
       const part = sealed.subarray(start, end);
@@ -65,20 +81,25 @@ export const nativeNaCl: NaCl = {
     return sodium.crypto_secretbox_open_easy(message, box, nonce, key);
   },
   openInParts(message, box, nonce, key, onPart) {
-    if (message.length <= PART) {
+    if (message.length <= WHOLE_MAX) {
       onPart(box);
       return sodium.crypto_secretbox_open_easy(message, box, nonce, key);
     }
+    assertLengths(box, message, nonce, key);
     const sealed = box.subarray(TAG_LENGTH);
-    onPart(box.subarray(0, TAG_LENGTH));
-    const tag = inParts(sealed.length, nonce, key, (start, end) => {
-      const part = sealed.subarray(start, end);
-      onPart(part);
-      sodium.crypto_onetimeauth_update(auth, part);
-      sodium.crypto_stream_xor_update(stream, message.subarray(start, end), part);
-    });
-    const isIntact = sodium.sodium_memcmp(tag, box.subarray(0, TAG_LENGTH));
-    if (!isIntact) message.fill(0);
+    let isIntact = false;
+    try {
+      onPart(box.subarray(0, TAG_LENGTH));
+      const tag = inParts(sealed.length, nonce, key, (start, end) => {
+        const part = sealed.subarray(start, end);
+        onPart(part);
+        sodium.crypto_onetimeauth_update(auth, part);
+        sodium.crypto_stream_xor_update(stream, message.subarray(start, end), part);
+      });
+      isIntact = sodium.sodium_memcmp(tag, box.subarray(0, TAG_LENGTH));
+    } finally {
+      if (!isIntact) message.fill(0);
+    }
     return isIntact;
   },
   x25519(secretKey, publicKey) {

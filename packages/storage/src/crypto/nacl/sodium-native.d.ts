@@ -18,6 +18,7 @@ declare module "sodium-native" {
     crypto_stream_xor_update(state: Uint8Array, out: Uint8Array, input: Uint8Array): void;
     crypto_stream_xor_final(state: Uint8Array): void;
     readonly crypto_stream_xor_STATEBYTES: number;
+    readonly crypto_stream_NONCEBYTES: number;
     /** Poly1305, likewise. */
     crypto_onetimeauth_init(state: Uint8Array, key: Uint8Array): void;
     crypto_onetimeauth_update(state: Uint8Array, input: Uint8Array): void;

@@ -1,11 +1,13 @@
 import type { Backend } from "../../backend/backend.ts";
 import { CALLS_MAX, type Controller, createController } from "./controller.ts";
-import { type Gate, createBlobGate, createGate } from "./gate.ts";
+import { type BlobGate, type Gate, createBlobGate, createGate } from "./gate.ts";
 import { type MemoryBudget, leafMemory, partOf } from "./budget.ts";
 import { type Measuring, measured, measuringFor } from "./measuring.ts";
 import { type WindowLimits, createWindow } from "./window.ts";
 import { ROOT_BLOB_MAX } from "../../format/limits.ts";
 import { CHUNKS_AT_ONCE, ITEMS_AT_ONCE } from "../check-options.ts";
+import { inTurn } from "../../queue.ts";
+import pLimit from "p-limit";
 import { pMapIterable } from "p-map";
 
 /**
@@ -65,7 +67,7 @@ export interface Flows {
   /** To roots that callers read one by one. */
   readonly singleRoots: Gate;
   /** To blobs of any kind that are fetched as a whole. */
-  readonly wholeBlobs: Gate;
+  readonly wholeBlobs: BlobGate;
 }
 
 /**
@@ -79,18 +81,33 @@ export function createFlows(
 ): Flows {
   const half = partOf(budget, budget.bytes / 2);
   const toolOf = (measuring: Measuring) => measured(backend, measuring);
+  const roots = createGate(toolOf, budget, CHUNKS_AT_ONCE, {
+    most,
+    itemBytes: leafMemory(ROOT_BLOB_MAX),
+    varies: true,
+  });
+  const blobs = createBlobGate(toolOf, budget, most);
+  // Each gate measures on its own, but the caller has set one number.
+  const together = pLimit(most);
   return {
     readLeaves: createFlow(backend, budget, CHUNKS_AT_ONCE),
     writeLeaves: createFlow(backend, budget, CHUNKS_AT_ONCE),
     readRoots: createFlow(backend, half, ITEMS_AT_ONCE),
     writeRoots: createFlow(backend, half, ITEMS_AT_ONCE),
     requests: createMeasuredFlow((measuring) => measuring, half, CHUNKS_AT_ONCE),
-    singleRoots: createGate(toolOf, budget, CHUNKS_AT_ONCE, {
-      most,
-      itemBytes: leafMemory(ROOT_BLOB_MAX),
-      varies: true,
-    }),
-    wholeBlobs: createBlobGate(toolOf, budget, most),
+    singleRoots: {
+      ...roots,
+      pass: (work, options) =>
+        roots.pass((tool) => inTurn(together, () => work(tool), options.signal), options),
+    },
+    wholeBlobs: {
+      ...blobs,
+      pass: (work, options) =>
+        blobs.pass(
+          (tool, size) => inTurn(together, () => work(tool, size), options.signal),
+          options,
+        ),
+    },
   };
 }
 

@@ -5,8 +5,9 @@ import { type MemoryBudget, leafMemory } from "./budget.ts";
 import type { Backend } from "../../backend/backend.ts";
 import { CHILD_BLOB_MAX } from "../../format/limits.ts";
 import { createController } from "./controller.ts";
+import { inTurn } from "../../queue.ts";
+import { isTooLong } from "../../errors.ts";
 import pLimit from "p-limit";
-import { untilAborted } from "../../abort.ts";
 
 /**
  * Lets as many calls in as transfer fastest, like `Flow`, for callers that make them one by one and at the
@@ -24,8 +25,24 @@ export interface Gate<Tool = Backend> {
 export interface PassOptions {
   /** Ends a wait. The work itself has to be ended by the caller. */
   readonly signal?: AbortSignal | undefined;
-  /** Bytes that it transfers, if they are known. */
+  /** Bytes that it transfers, if they are known: 0 or more. */
   readonly size?: number | undefined;
+}
+
+/** A gate for blobs of any kind that are fetched as a whole. */
+export interface BlobGate<Tool = Backend> {
+  /** How many long blobs may be in flight now. */
+  width(): number;
+  /**
+   * @param work has memory for a blob of `size`, or of any size if that is undefined. If the blob turns out to
+   *   be longer than listed, it has to fail with `limit`, and is then called again for any size
+   * @param options with the size that a listing reported
+   * @throws StorageError `aborted`, and what the work throws
+   */
+  pass<T>(
+    work: (tool: Tool, size: number | undefined) => Promise<T>,
+    options: PassOptions,
+  ): Promise<T>;
 }
 
 /**
@@ -46,33 +63,27 @@ export function createGate<Tool>(
   return {
     width: () => Math.min(limits.most, controller.limit()),
     async pass(work, { signal, size }) {
-      const entering = inOrder(() => window.enter(size));
-      try {
-        await untilAborted(entering, signal);
-      } catch (error) {
-        void entering.then(window.leave);
-        throw error;
-      }
+      const bytes = await inTurn(inOrder, () => window.enter(size, signal), signal);
       try {
         return await work(tool);
       } finally {
-        window.leave(await entering);
+        window.leave(bytes);
       }
     },
   };
 }
 
 /**
- * A gate for blobs of any kind that are fetched as a whole. Short ones have a gate of their own, so that many
- * are in flight, also after a long one, which takes longer and more memory.
+ * Short blobs have a gate of their own, so that many are in flight, also after a long one, which takes longer
+ * and more memory; beside long ones, as many as there is memory left for, and two in any case.
  *
- * @param most blobs in flight at once
+ * @param most blobs in flight at once in each of the two gates
  */
 export function createBlobGate<Tool>(
   toolOf: (measuring: Measuring) => Tool,
   budget: MemoryBudget,
   most: number,
-): Gate<Tool> {
+): BlobGate<Tool> {
   const short = createGate(toolOf, budget, CHUNKS_AT_ONCE, {
     most,
     itemBytes: CALL_MEMORY + 4 * SHORT_BLOB,
@@ -83,9 +94,24 @@ export function createBlobGate<Tool>(
     varies: true,
   });
   return {
-    width: () => Math.max(short.width(), long.width()),
-    pass: (work, options) => (isShort(options.size) ? short : long).pass(work, options),
+    width: long.width,
+    async pass(work, { signal, size: listed }) {
+      const size = isSize(listed) ? listed : undefined;
+      const gate = isShort(size) ? short : long;
+      try {
+        return await gate.pass((tool) => work(tool, size), { signal, size });
+      } catch (error) {
+        if (size === undefined || !isTooLong(error)) throw error;
+      }
+      // Counted by the longest, because whoever listed it may have meant that it is not counted.
+      return long.pass((tool) => work(tool, undefined), { signal, size: CHILD_BLOB_MAX });
+    },
   };
+}
+
+/** Listings come from outside. */
+function isSize(size: number | undefined): boolean {
+  return Number.isSafeInteger(size) && size! >= 0;
 }
 
 /** Whether a blob is short; one of unknown size is not. */

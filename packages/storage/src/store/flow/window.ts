@@ -10,11 +10,12 @@ export interface Window {
   /**
    * Waits for a place. One call at a time.
    *
-   * @param size bytes that the item transfers, if they are known
+   * @param size bytes that the item transfers, if they are known: 0 or more
+   * @param signal ends this wait; by default that of the window
    * @returns bytes of memory that were taken for it; undefined once the window is closed
-   * @throws StorageError `aborted`
+   * @throws StorageError `aborted`; no place is taken then
    */
-  enter(size?: number): Promise<number | undefined>;
+  enter(size?: number, signal?: AbortSignal): Promise<number | undefined>;
   /**
    * Gives a place back.
    *
@@ -30,9 +31,9 @@ export interface Window {
 export interface WindowLimits {
   /** The most items in flight, 1 or more. */
   readonly most: number;
-  /** Bytes of memory for an item. */
+  /** Bytes of memory for an item, at most: one of a known size may take less. */
   readonly itemBytes: number;
-  /** Whether these are the most that an item can take, and most take less; by default false. */
+  /** Whether items of unknown size take as much as the largest until now; by default false. */
   readonly varies?: boolean | undefined;
 }
 
@@ -56,7 +57,7 @@ function memoryOf(most: number, size: number): number {
  * for this one.
  */
 export function createWindow(options: WindowOptions): Window {
-  const { controller, budget, most, itemBytes, varies = false, signal } = options;
+  const { controller, budget, most, itemBytes, varies = false } = options;
   let held = 0;
   let heldBytes = 0;
   let isClosed = false;
@@ -84,8 +85,19 @@ export function createWindow(options: WindowOptions): Window {
     resolve(bytes);
   };
 
+  const leaveIfTaken = (bytes: number | undefined): void => {
+    if (bytes !== undefined && !isClosed) leave(bytes);
+  };
+  const leave = (bytes = Math.floor(heldBytes / held)): void => {
+    if (held === 0) return;
+    held -= 1;
+    heldBytes -= bytes;
+    budget.give(bytes);
+    wake();
+  };
+
   return {
-    async enter(size) {
+    async enter(size, signal = options.signal) {
       // Before anything else: a window that was closed by the abort is not at its end.
       throwIfAborted(signal);
       if (isClosed) return undefined;
@@ -98,20 +110,20 @@ export function createWindow(options: WindowOptions): Window {
       let taken: number | undefined;
       try {
         taken = await untilAborted(entered, signal);
+      } catch (error) {
+        // It may have been given a place at the same moment.
+        void entered.then(leaveIfTaken);
+        throw error;
       } finally {
         pending = undefined;
         budget.removeOnGiven(wake);
       }
+      if (isClosed) taken = undefined;
+      if (signal?.aborted) leaveIfTaken(taken);
       throwIfAborted(signal);
-      return isClosed ? undefined : taken;
+      return taken;
     },
-    leave(bytes = Math.floor(heldBytes / held)) {
-      if (held === 0) return;
-      held -= 1;
-      heldBytes -= bytes;
-      budget.give(bytes);
-      wake();
-    },
+    leave,
     close() {
       isClosed = true;
       budget.give(heldBytes);

@@ -1,11 +1,11 @@
 import { inspectBlob } from "../../format/envelope.ts";
-import { type ErrorCode, StorageError } from "../../errors.ts";
+import { type ErrorCode, StorageError, isTooLong } from "../../errors.ts";
 import type { Backend } from "../../backend/backend.ts";
 import type { BufferPool } from "../buffers.ts";
 import { SHORT_BLOB } from "../check-options.ts";
 import { equal } from "../../bytes.ts";
 import { isShort } from "../flow/gate.ts";
-import { fetchBlob, fetchListed, readRange } from "../read/fetch.ts";
+import { fetchBlob, readRange } from "../read/fetch.ts";
 import { randomRange, unlessRefused, unlessUnreadable } from "../write/store-blob.ts";
 
 /** A blob to copy. */
@@ -107,14 +107,18 @@ export function createCopier(options: CopierOptions): Copier {
     return same ? true : undefined;
   };
 
-  /** Reads and checks a blob. Returns a fault of the blob; throws a fault of the source. */
-  const read = async (name: string, buffer: Uint8Array<ArrayBuffer>) => {
+  /**
+   * Reads and checks a blob. Returns a fault of the blob; throws a fault of the source, and `limit` if the
+   * blob is longer than listed.
+   */
+  const read = async ({ name, size }: NamedBlob, buffer: Uint8Array<ArrayBuffer>) => {
     try {
-      const bytes = await fetchListed(from, name, buffer, signal);
+      const bytes = await fetchBlob(from, name, buffer, signal);
       unreadable.inARow = 0;
       return { bytes, ...inspectBlob(name, bytes) };
     } catch (error) {
       if (!(error instanceof StorageError)) throw error;
+      if (size !== undefined && isTooLong(error)) throw error;
       if (BLOB_FAULTS.has(error.code)) {
         unreadable.inARow = 0;
         return error;
@@ -137,7 +141,7 @@ export function createCopier(options: CopierOptions): Copier {
       ? undefined
       : await unlessRefused(() => compareTarget(blob, buffer));
     if (compared !== undefined) return { outcome: "skipped", bytes: compared };
-    const fetched = await read(name, buffer);
+    const fetched = await read(blob, buffer);
     if (isFault(fetched)) return { outcome: "failed", error: fetched };
     const { length } = fetched.bytes;
     if (fetched.kind === "root" && holdRoots) return { outcome: "held", bytes: length };
@@ -147,9 +151,9 @@ export function createCopier(options: CopierOptions): Copier {
 
   return async (blob, mode) => {
     const buffer = buffers.acquire(isShort(blob.size) ? SHORT_BLOB : mode.longest);
-    const result = await copy(blob, mode, buffer);
-    // A failed call, also one for a blob longer than this, may still write to it.
-    if (result.outcome !== "failed" && result.bytes <= buffer.length) buffers.release(buffer);
+    const result = await copy(blob, mode, buffer.subarray(0, blob.size));
+    // A failed call may still write to it.
+    if (result.outcome !== "failed") buffers.release(buffer);
     return result;
   };
 }

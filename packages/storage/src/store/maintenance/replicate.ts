@@ -8,7 +8,7 @@ import {
 } from "./copy-blob.ts";
 import { CALLS_MAX } from "../flow/controller.ts";
 import { CHILD_BLOB_MAX, HASH_LENGTH, ROOT_BLOB_MAX } from "../../format/limits.ts";
-import { CHUNKS_AT_ONCE, LARGE_AT_ONCE, checkConcurrency } from "../check-options.ts";
+import { CHUNKS_AT_ONCE, checkConcurrency } from "../check-options.ts";
 import { StorageError, usage } from "../../errors.ts";
 import type { Measuring } from "../flow/measuring.ts";
 import { createBlobGate } from "../flow/gate.ts";
@@ -50,8 +50,8 @@ export interface ReplicateOptions extends CallOptions {
   readonly concurrency?: number | undefined;
   /**
    * What the process may take, as `memory` of `createStore`; by default its 256 MiB for all stores and
-   * copies that set none. A blob counts as four times its size, or, if that is
-   * not known, as four times the longest until then.
+   * copies that set none. A blob counts as four times its size, or the longest
+   * until then if that is not known.
    */
   readonly memory?: number | MemoryBudget | undefined;
   /**
@@ -128,7 +128,7 @@ export async function replicate(
   const most = checkConcurrency(options.concurrency) ?? CALLS_MAX;
   const budget = budgetOf(options.memory);
   const { signal, stop } = linkedAbort(options.signal);
-  const buffers = createBufferPool(() => Math.min(LARGE_AT_ONCE, gate.width()));
+  const buffers = createBufferPool(() => gate.width());
   const unreadable = { inARow: 0 };
   const gate = createBlobGate(copier, budget, most);
   const report = { copied: 0, copiedBytes: 0, skipped: 0, failed: 0, withheld: 0, removed: 0 };
@@ -173,7 +173,7 @@ export async function replicate(
     const copyOne = async (blob: NamedBlob) => {
       const { name, size } = blob;
       const copying = gate
-        .pass((copy) => copy(blob, how), { signal, size })
+        .pass((copy, known) => copy({ name, size: known }, how), { signal, size })
         .then(async (result) => count(name, result));
       inFlight.add(copying);
       try {

@@ -10,11 +10,11 @@ import type { Backend } from "../../backend/backend.ts";
 import type { Address } from "../../crypto/address.ts";
 import type { NaCl } from "../../crypto/nacl/nacl.ts";
 import type { ReadOptions } from "../options.ts";
-import { StorageError } from "../../errors.ts";
+import { StorageError, isTooLong } from "../../errors.ts";
 import { createBufferPool } from "../buffers.ts";
 import { decodeRoot } from "../../format/root.ts";
 import pLimit from "p-limit";
-import { fetchBlob, isTooLong } from "../read/fetch.ts";
+import { fetchBlob } from "../read/fetch.ts";
 import { openRoot } from "../../crypto/seal.ts";
 import { throwIfAborted } from "../../abort.ts";
 

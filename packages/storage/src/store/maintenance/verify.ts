@@ -8,7 +8,7 @@ import { CHILD_BLOB_MAX } from "../../format/limits.ts";
 import { allLeaves } from "../tree/walk.ts";
 import { assertEphemeral } from "../../crypto/wrap-key.ts";
 import { verifiedSize } from "../write/store-blob.ts";
-import { fetchListed } from "../read/fetch.ts";
+import { fetchBlob } from "../read/fetch.ts";
 import { inTurn } from "../../queue.ts";
 import { isShort } from "../flow/gate.ts";
 import { inspectBlob } from "../../format/envelope.ts";
@@ -60,14 +60,17 @@ async function verifyBlob(
   { signal, size }: VerifyOptions,
 ): Promise<VerifyReport> {
   const address = parseAddress(text);
+  if (size !== undefined && !(Number.isSafeInteger(size) && size >= 0)) {
+    throw usage("size must be a number of bytes, 0 or more");
+  }
   throwIfAborted(signal);
-  const fetchAndCheck = async (backend: Backend): Promise<VerifyReport> => {
+  const fetchAndCheck = async (backend: Backend, listed?: number): Promise<VerifyReport> => {
     const { blobBuffers } = context;
-    const buffer = blobBuffers.acquire(isShort(size) ? SHORT_BLOB : CHILD_BLOB_MAX);
-    const blob = await fetchListed(backend, address, buffer, signal);
+    const buffer = blobBuffers.acquire(isShort(listed) ? SHORT_BLOB : CHILD_BLOB_MAX);
+    const blob = await fetchBlob(backend, address, buffer.subarray(0, listed), signal);
     const { kind, header } = inspectBlob(address, blob);
     if (kind === "root") assertEphemeral(header.ephemeral);
-    if (blob.buffer === buffer.buffer) blobBuffers.release(buffer);
+    blobBuffers.release(buffer);
     return { address, kind, blobs: 1, bytes: blob.length, verifiedByServer: false };
   };
   return context.flows.wholeBlobs.pass(fetchAndCheck, { signal, size });

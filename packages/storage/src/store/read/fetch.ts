@@ -2,7 +2,7 @@ import type { Backend, ReadCallOptions } from "../../backend/backend.ts";
 import { CHILD_BLOB_MAX } from "../../format/limits.ts";
 import type { ChildKind } from "../../crypto/key-schedule.ts";
 import type { Reference } from "../../format/tree.ts";
-import { StorageError } from "../../errors.ts";
+import { StorageError, isTooLong } from "../../errors.ts";
 import type { StoreContext } from "../context.ts";
 import { allocate } from "../buffers.ts";
 import { addressOf, arrivingAddress } from "../../crypto/address.ts";
@@ -109,27 +109,7 @@ export async function downloadVerified<T>(
   );
 }
 
-/** Whether a blob did not fit into its buffer. */
-export function isTooLong(error: unknown): boolean {
-  return error instanceof StorageError && error.code === "limit";
-}
-
-/** As `fetchBlob`; a blob that is longer than its buffer, because it is longer than listed, is read again. */
-export async function fetchListed(
-  backend: Backend,
-  address: string,
-  buffer: Uint8Array<ArrayBuffer>,
-  signal: AbortSignal | undefined,
-): Promise<Uint8Array<ArrayBuffer>> {
-  try {
-    return await fetchBlob(backend, address, buffer, signal);
-  } catch (error) {
-    if (!isTooLong(error) || buffer.length >= CHILD_BLOB_MAX) throw error;
-    return fetchTooLong(backend, address, signal);
-  }
-}
-
-/** One at a time, because their memory is in no budget, and a listing or a tree may have many of them. */
+/** One at a time, because their memory is in no budget, and a tree may have many of them. */
 const tooLong = pLimit(1);
 
 /** As `fetchBlob`, for a blob that is longer than it should be, with room for any. */

@@ -4,7 +4,6 @@ import {
   downloadVerified,
   failReported,
   fetchChild,
-  isTooLong,
   wrongLength,
 } from "./fetch.ts";
 import { type ReadyWorkers, WORKERS_MIN_BYTES } from "../workers/pool.ts";
@@ -13,7 +12,7 @@ import { CALLS_MAX } from "../flow/controller.ts";
 import { leafMemory } from "../flow/budget.ts";
 import { CHILD_OVERHEAD } from "../../format/limits.ts";
 import type { OpenedRoot } from "./read-root.ts";
-import { StorageError } from "../../errors.ts";
+import { StorageError, isTooLong } from "../../errors.ts";
 import type { StoreContext } from "../context.ts";
 import { onlyZeros } from "../../bytes.ts";
 import { plaintextLength } from "../../format/tree.ts";

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { outcome } from "../../support.ts";
+import { StorageError } from "../../../src/errors.ts";
 import { createContentBudget } from "../../../src/store/flow/budget.ts";
 import { createBlobGate, createGate } from "../../../src/store/flow/gate.ts";
 
@@ -92,13 +93,63 @@ describe("a gate for whole blobs", () => {
     return first;
   };
 
-  test("lets short ones in whatever long ones are in flight", async () => {
+  test("lets short ones in beside long ones", async () => {
     const long = Array.from({ length: 5 }, () => 16 * MiB);
     const short = Array.from({ length: 5 }, () => 1000);
     expect(await entered([...long, undefined, ...short])).toEqual([
       ...long.slice(0, 4),
       ...short.slice(0, 4),
     ]);
+  });
+
+  test("lets four in if two long ones take all the memory", async () => {
+    const sizes = [16 * MiB, 16 * MiB, 16 * MiB, 1000, 1000, 1000];
+    expect(await entered(sizes, 96 * MiB)).toEqual([16 * MiB, 16 * MiB, 1000, 1000]);
+  });
+
+  test("calls again for any size, counted by the longest, if a blob is longer than listed", async () => {
+    const budget = createContentBudget(96 * MiB);
+    const gate = createBlobGate(toolOf, budget, 64);
+    let [now, most] = [0, 0];
+    const fetching = async (_: undefined, size: number | undefined) => {
+      if (size !== undefined) throw new StorageError("limit", "longer than listed");
+      most = Math.max(most, ++now);
+      await Bun.sleep(1);
+      now -= 1;
+      return "whole";
+    };
+    for (const size of [100, 2 ** 16 + 1]) {
+      const all = Array.from({ length: 12 }, () => gate.pass(fetching, { size }));
+      expect(await Promise.all(all)).toEqual(Array.from({ length: 12 }, () => "whole"));
+    }
+    expect(most).toBe(2);
+    expect(budget.used()).toBe(0);
+  });
+
+  test("throws if a blob of unknown size is too long, or fails in another way", async () => {
+    const gate = createBlobGate(toolOf, createContentBudget(96 * MiB), 64);
+    for (const [code, size] of [
+      ["limit", undefined],
+      ["address", 100],
+    ] as const) {
+      let calls = 0;
+      const failing = gate.pass(
+        async () => {
+          calls += 1;
+          throw new StorageError(code, "it failed");
+        },
+        { size },
+      );
+      expect(await outcome(failing)).toBe(code);
+      expect(calls).toBe(1);
+    }
+  });
+
+  test.each([Number.NaN, -1, Infinity, 1.5])("takes the size %p for none", async (size) => {
+    const budget = createContentBudget(1000 * MiB);
+    const gate = createBlobGate(toolOf, budget, 64);
+    await gate.pass(async (_, known) => expect(known).toBeUndefined(), { size });
+    expect(budget.used()).toBe(0);
   });
 
   test("takes one of unknown size for a long one", async () => {

@@ -112,6 +112,24 @@ describe("the window of a pipeline", () => {
     expect(budget.used()).toBe(0);
   });
 
+  test("takes no place for a wait that its own signal ends", async () => {
+    const budget = createContentBudget(1000);
+    const { window } = windowOf({ budget, limit: 2 });
+    const held = [await window.enter(1), await window.enter(1)];
+    for (const order of ["abort", "leave"]) {
+      const own = new AbortController();
+      const waiting = window.enter(1, own.signal).catch((error: unknown) => error);
+      await turn();
+      if (order === "abort") own.abort();
+      window.leave(held.pop());
+      if (order === "leave") own.abort();
+      expect(await waiting).toMatchObject({ code: "aborted" });
+      held.push(await window.enter(1));
+    }
+    expect(budget.used()).toBe(held[0]! + held[1]!);
+    window.close();
+  });
+
   test("ends a wait when it is closed or aborted, and gives everything back", async () => {
     const budget = createContentBudget(1000);
     const closed = windowOf({ budget, limit: 1 });

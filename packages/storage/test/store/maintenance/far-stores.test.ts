@@ -53,7 +53,7 @@ describe("a store far away", () => {
     expect(await most({ memory: 1 })).toBe(2);
   });
 
-  test("has as many blobs verified at once after one of 16 MiB as without it", async () => {
+  test("has many blobs verified at once, also after one of 16 MiB", async () => {
     const inner = memory();
     const writer = aliceStore({ backend: inner, chunkSize: 2 ** 24 });
     const medium = await Promise.all(Array.from({ length: 16 }, () => writer.put(random(2 ** 17))));
@@ -172,7 +172,7 @@ describe("a store far away", () => {
     expect(await outcome(store.verify(root, { size: 100 }))).toBe("address");
   });
 
-  test("is asked for one at a time of those that are longer than their caller says", async () => {
+  test("is asked for two at a time of those that are longer than their caller says", async () => {
     const inner = memory();
     const writer = aliceStore({ backend: inner });
     const roots = await Promise.all(Array.from({ length: 12 }, () => writer.put(random(2 ** 17))));
@@ -186,6 +186,30 @@ describe("a store far away", () => {
     };
     const store = aliceStore({ backend: { ...inner, get } });
     await Promise.all(roots.map((root) => store.verify(root, { size: 100 })));
-    expect(most).toBe(1);
+    expect(most).toBe(2);
+  });
+
+  test("has no more blobs in flight than the store allows, whatever their kind", async () => {
+    const inner = memory();
+    const writer = aliceStore({ backend: inner });
+    const long = await Promise.all(Array.from({ length: 4 }, () => writer.put(random(2 ** 17))));
+    const short = await Promise.all(Array.from({ length: 4 }, (_, i) => writer.put(`${i}`)));
+    for (const concurrency of [1, 2]) {
+      const { backend, seen } = slow(inner);
+      const store = aliceStore({ backend, concurrency });
+      await Promise.all([
+        ...long.map((root) => store.verify(root)),
+        ...short.map((root) => store.verify(root, { size: 2000 })),
+        ...long.map((root) => store.verify(root, { deep: true })),
+      ]);
+      expect(seen.most).toBe(concurrency);
+    }
+  });
+
+  test.each([Number.NaN, -1, 0.5, Infinity])("rejects the size %p", async (size) => {
+    const backend = memory();
+    const root = await aliceStore({ backend }).put("content");
+    const verifying = aliceStore({ backend }).verify(root, { size });
+    expect(await outcome(verifying)).toBe("usage");
   });
 });

@@ -145,6 +145,34 @@ describe("replicate", () => {
     for (const name of all) expect(sha256(await bytesOf(to, name))).toBe(name);
   });
 
+  test("has two in flight of those that are longer than listed, until the target has them", async () => {
+    const from = memory();
+    const writer = aliceStore({ backend: from });
+    await Promise.all(Array.from({ length: 12 }, () => writer.put(random(2 ** 17))));
+    let [now, most] = [0, 0];
+    const to = memory();
+    const slow: Backend = {
+      ...to,
+      async put(...given) {
+        most = Math.max(most, ++now);
+        await Bun.sleep(5);
+        now -= 1;
+        return to.put(...given);
+      },
+    };
+    for (const size of [100, 2 ** 16 + 1]) {
+      const lying: Backend = {
+        ...from,
+        list: async function* (...given) {
+          for await (const blob of from.list(...given)) yield { ...blob, size };
+        },
+      };
+      for (const { name } of await Array.fromAsync(to.list(""))) await to.delete(name);
+      expect((await replicate(lying, slow, { roots: "as-listed" })).copied).toBe(12);
+    }
+    expect(most).toBe(2);
+  });
+
   test("rejects invalid options", async () => {
     for (const options of [
       { concurrency: 0 },

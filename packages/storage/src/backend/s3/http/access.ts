@@ -20,11 +20,12 @@ export interface BucketAccess {
 const PLAIN_NAME = /^(?!.*--[a-z]+-s3$)[A-Za-z0-9][A-Za-z0-9._-]*$/u;
 
 /** Amazon also has regions such as `aws-global` and `fips-us-west-2`, which are not what is signed. */
-const PLAIN_REGION = /^(?!.*(?:global|fips))[A-Za-z0-9-]+$/u;
+const PLAIN_REGION = /^(?!.*(?:global|fips))(?!-)(?!.*-$)[A-Za-z0-9-]{1,63}$/u;
 
 /**
  * Amazon's endpoints are left to the SDK even if all is given: it knows settings that change one, such as
- * `AWS_USE_FIPS_ENDPOINT`.
+ * `AWS_USE_FIPS_ENDPOINT`, and refuses them with another server. In its files, which are not read here, such
+ * a setting only counts at Amazon.
  *
  * @returns undefined if something has to be found: an endpoint, a region, credentials other than those of the
  *   environment
@@ -32,7 +33,7 @@ const PLAIN_REGION = /^(?!.*(?:global|fips))[A-Za-z0-9-]+$/u;
 export function knownAccess(config: BucketConfig): BucketAccess | undefined {
   const { provider, endpoint, region, pathStyle, bucket } = config;
   if (endpoint === undefined || region === undefined || !pathStyle) return undefined;
-  if (provider === "s3" && (isAmazon(endpoint) || !PLAIN_REGION.test(region))) return undefined;
+  if (provider === "s3" && !isOrdinary(endpoint, region)) return undefined;
   const credentials = config.credentials ?? keysInEnvironment();
   if (credentials === undefined || typeof credentials === "function") return undefined;
   if (!PLAIN_NAME.test(bucket)) return undefined;
@@ -45,25 +46,28 @@ export function knownAccess(config: BucketConfig): BucketAccess | undefined {
   };
 }
 
-function isAmazon(endpoint: string): boolean {
-  return /\.amazonaws\.com(?:\.cn)?$/u.test(new URL(endpoint).hostname);
+const AMAZON = /\.amazonaws\.com(?:\.cn)?$/u;
+const ENDPOINT_SETTINGS = ["AWS_USE_FIPS_ENDPOINT", "AWS_USE_DUALSTACK_ENDPOINT"];
+
+function isOrdinary(endpoint: string, region: string): boolean {
+  if (ENDPOINT_SETTINGS.some((name) => environment()[name])) return false;
+  return !AMAZON.test(new URL(endpoint).hostname) && PLAIN_REGION.test(region);
 }
 
-/** Variables with which the SDK takes other credentials, knows when they expire, or refuses an endpoint. */
-const LEFT_TO_SDK = [
-  "AWS_PROFILE",
-  "AWS_CREDENTIAL_EXPIRATION",
-  "AWS_USE_FIPS_ENDPOINT",
-  "AWS_USE_DUALSTACK_ENDPOINT",
-];
+/** With these, the SDK takes other credentials, or knows when they expire. */
+const CREDENTIAL_SETTINGS = ["AWS_PROFILE", "AWS_CREDENTIAL_EXPIRATION"];
 
 /** The first credentials in the SDK's chain, which do not change while the process runs. */
 function keysInEnvironment(): Credentials | undefined {
-  const env = typeof process === "undefined" ? {} : process.env;
-  if (LEFT_TO_SDK.some((name) => env[name])) return undefined;
+  const env = environment();
+  if (CREDENTIAL_SETTINGS.some((name) => env[name])) return undefined;
   const accessKeyId = env["AWS_ACCESS_KEY_ID"];
   const secretAccessKey = env["AWS_SECRET_ACCESS_KEY"];
   if (!accessKeyId || !secretAccessKey) return undefined;
   const sessionToken = env["AWS_SESSION_TOKEN"];
   return { accessKeyId, secretAccessKey, ...(sessionToken ? { sessionToken } : {}) };
+}
+
+function environment(): Readonly<Record<string, string | undefined>> {
+  return typeof process === "undefined" ? {} : process.env;
 }
