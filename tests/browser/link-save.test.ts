@@ -44,8 +44,8 @@ skipIfMissing(missingForLinks)("saving from the page that opens links", () => {
     expect(await textOf("#name")).toBe("Übung 1.bin");
   });
 
-  test("saves 100 MB in bounded memory", async () => {
-    const content = testContent(100_000_000, 2);
+  test("saves 200 MB in bounded memory", async () => {
+    const content = testContent(200_000_000, 2);
     const link = await linkTo(
       await site.store.put(content.stream(), { metadata: { name: "big.bin" } }),
     );
@@ -68,7 +68,7 @@ skipIfMissing(missingForLinks)("saving from the page that opens links", () => {
     expect({ state, sha256 }).toEqual({ state: "completed", sha256: content.sha256 });
     expect(await status(/^Saved/u)).toContain("verified");
     // Five chunks of 4 MiB, twice while they are decrypted, what is on the way to the disk, and garbage
-    // that was made since the collection; but never all of the content.
+    // that was made since the collection, 100 MB and more on a slow machine; but never all of the content.
     expect(samples.length).toBeGreaterThan(5);
     const peak = Math.max(...samples);
     expect(peak).toBeGreaterThan(4 * MiB);
