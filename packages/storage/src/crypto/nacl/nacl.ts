@@ -18,8 +18,8 @@ export interface NaCl {
   open(message: Uint8Array, box: Uint8Array, nonce: Uint8Array, key: Uint8Array): boolean;
   /**
    * As `open`, part by part. What else reads the box, such as a hash, reads each part before it is opened,
-   * while it is in the processor's cache. Undefined if an implementation can only open a box as a whole;
-   * whoever replaces `open` replaces this, too.
+   * while it is in the processor's cache. Undefined if an implementation can only open a box as a whole.
+   * An implementation that takes another's functions and replaces `open` has to replace this as well.
    *
    * @param onPart called with each part of the box, tag included, in order
    * @returns false if the tag does not match; `message` is then unchanged or zero

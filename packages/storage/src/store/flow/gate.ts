@@ -103,14 +103,14 @@ export function createBlobGate<Tool>(
       } catch (error) {
         if (size === undefined || !isTooLong(error)) throw error;
       }
-      // Counted by the longest, because whoever listed it may have meant that it is not counted.
+      // Counted by the longest: a wrong listing must not decide how much memory is taken.
       return long.pass((tool) => work(tool, undefined), { signal, size: CHILD_BLOB_MAX });
     },
   };
 }
 
-/** Listings come from outside. */
-function isSize(size: number | undefined): boolean {
+/** Whether it is a number of bytes: listings come from outside. */
+export function isSize(size: number | undefined): boolean {
   return Number.isSafeInteger(size) && size! >= 0;
 }
 

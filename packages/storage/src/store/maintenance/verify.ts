@@ -10,7 +10,7 @@ import { assertEphemeral } from "../../crypto/wrap-key.ts";
 import { verifiedSize } from "../write/store-blob.ts";
 import { fetchBlob } from "../read/fetch.ts";
 import { inTurn } from "../../queue.ts";
-import { isShort } from "../flow/gate.ts";
+import { isShort, isSize } from "../flow/gate.ts";
 import { inspectBlob } from "../../format/envelope.ts";
 import { readLeaves } from "../read/read-leaves.ts";
 import type { Backend } from "../../backend/backend.ts";
@@ -25,7 +25,10 @@ export async function verify(
   options: VerifyOptions,
 ): Promise<VerifyReport> {
   assertOptions(options);
-  const { deep, complete, serverChecksums } = options;
+  const { deep, complete, serverChecksums, size } = options;
+  if (size !== undefined && !isSize(size)) {
+    throw usage("size must be a number of bytes, 0 or more");
+  }
   if (deep && serverChecksums) {
     throw usage("deep downloads the whole tree: it cannot be combined with serverChecksums");
   }
@@ -60,9 +63,6 @@ async function verifyBlob(
   { signal, size }: VerifyOptions,
 ): Promise<VerifyReport> {
   const address = parseAddress(text);
-  if (size !== undefined && !(Number.isSafeInteger(size) && size >= 0)) {
-    throw usage("size must be a number of bytes, 0 or more");
-  }
   throwIfAborted(signal);
   const fetchAndCheck = async (backend: Backend, listed?: number): Promise<VerifyReport> => {
     const { blobBuffers } = context;

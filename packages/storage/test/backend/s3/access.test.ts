@@ -135,6 +135,8 @@ describe("access that needs nothing to be found", () => {
         expect(knownAccess(s3Config({ ...own, credentials }))).toBeDefined();
         process.env[name] = "true";
         expect(knownAccess(s3Config({ ...own, credentials }))).toBeUndefined();
+        process.env[name] = "false";
+        expect(knownAccess(s3Config({ ...own, credentials }))).toBeDefined();
       },
     );
 

@@ -209,7 +209,9 @@ describe("a store far away", () => {
   test.each([Number.NaN, -1, 0.5, Infinity])("rejects the size %p", async (size) => {
     const backend = memory();
     const root = await aliceStore({ backend }).put("content");
-    const verifying = aliceStore({ backend }).verify(root, { size });
-    expect(await outcome(verifying)).toBe("usage");
+    for (const way of [{}, { deep: true }, { serverChecksums: true }]) {
+      const verifying = aliceStore({ backend }).verify(root, { size, ...way });
+      expect(await outcome(verifying)).toBe("usage");
+    }
   });
 });

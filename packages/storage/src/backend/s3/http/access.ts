@@ -24,8 +24,8 @@ const PLAIN_REGION = /^(?!.*(?:global|fips))(?!-)(?!.*-$)[A-Za-z0-9-]{1,63}$/u;
 
 /**
  * Amazon's endpoints are left to the SDK even if all is given: it knows settings that change one, such as
- * `AWS_USE_FIPS_ENDPOINT`, and refuses them with another server. In its files, which are not read here, such
- * a setting only counts at Amazon.
+ * `AWS_USE_FIPS_ENDPOINT`, and refuses them with another server. Its files are not read here, so such a
+ * setting in them only counts at Amazon.
  *
  * @returns undefined if something has to be found: an endpoint, a region, credentials other than those of the
  *   environment
@@ -50,7 +50,8 @@ const AMAZON = /\.amazonaws\.com(?:\.cn)?$/u;
 const ENDPOINT_SETTINGS = ["AWS_USE_FIPS_ENDPOINT", "AWS_USE_DUALSTACK_ENDPOINT"];
 
 function isOrdinary(endpoint: string, region: string): boolean {
-  if (ENDPOINT_SETTINGS.some((name) => environment()[name])) return false;
+  const env = environment();
+  if (ENDPOINT_SETTINGS.some((name) => (env[name] || "false") !== "false")) return false;
   return !AMAZON.test(new URL(endpoint).hostname) && PLAIN_REGION.test(region);
 }
 
