@@ -1,6 +1,7 @@
 import { reasonOf } from "./command/usage.ts";
 import { type Findings, together } from "./harness/results.ts";
-import type { SuiteResult } from "./report/report.ts";
+import type { SuiteResult, Target } from "./report/report.ts";
+import { formatBound, formatMeasured } from "./report/units.ts";
 import type { Suite, SuiteContext } from "./suite.ts";
 
 /** Why a suite has no results. */
@@ -46,6 +47,34 @@ export async function runSuite(
       context.log(error.stack ?? error.message);
     return end({ status: "failed", reason: reasonOf(error) }, {});
   }
+}
+
+/** What a second measurement may contradict: a missed target of time. A count that is wrong once is wrong. */
+export function isDoubtful({ verdict, kind }: Target): boolean {
+  return verdict === "missed" && kind !== "exact";
+}
+
+/**
+ * The result of a suite that was measured a second time, because for minutes something else may have used
+ * the memory or the disk of the machine. Of a time, the second measurement decides what the first missed;
+ * one that only the second missed is inconclusive. A count that either missed is missed. Notes say what
+ * each measurement found.
+ */
+export function confirmed(first: SuiteResult, second: SuiteResult): SuiteResult {
+  if (second.status !== "completed") return second;
+  const notes: string[] = [];
+  const targets = second.targets.map((target): Target => {
+    const before = first.targets.find(({ name }) => name === target.name);
+    if (before === undefined) return target;
+    if (![before, target].some(({ verdict }) => verdict === "missed")) return target;
+    const [then, now] = [before, target].map((one) => `${formatMeasured(one)}, ${one.verdict}`);
+    notes.push(`${target.name}: measured twice, ${then}; then ${now}; ${formatBound(target)}`);
+    if (before.verdict !== "missed" && target.kind !== "exact")
+      return { ...target, verdict: "inconclusive" };
+    return before.kind === "exact" && before.verdict === "missed" ? before : target;
+  });
+  const seconds = first.seconds + second.seconds;
+  return { ...second, seconds, targets, notes: [...second.notes, ...notes] };
 }
 
 /** Baselines and charts find measurements, targets and counters by name. */

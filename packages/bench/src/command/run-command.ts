@@ -17,7 +17,8 @@ import { renderMarkdown } from "../report/markdown.ts";
 import { type Problem, describeRun, problemsOf } from "../report/outcome.ts";
 import type { Report, SuiteResult } from "../report/report.ts";
 import { renderOutcome, renderSuite } from "../report/table.ts";
-import { type Reason, runSuite } from "../run-suite.ts";
+import { type Reason, confirmed, isDoubtful, runSuite } from "../run-suite.ts";
+import type { Suite } from "../suite.ts";
 import { type RunSettings, hasDefaults } from "./arguments.ts";
 import type { BenchContext } from "./context.ts";
 import { beginProgress } from "./progress.ts";
@@ -58,11 +59,9 @@ export async function runCommand(settings: RunSettings, context: BenchContext): 
   const has = settings.suites.some(({ name }) => baseline?.suites[name]);
   const note = baseline && has ? notCompared(baseline, head.machine) : undefined;
   await show([...describeRun(head), ...(note ? [note] : [])].join("\n"));
-  const suites: SuiteResult[] = [];
-  await runSuites(settings, context, choice, async (result) => {
-    const compared = baseline ? compareWithBaseline(result, baseline, head.machine) : result;
-    await show(renderSuite(compared, paint, stdout.columns));
-    suites.push(compared);
+  const suites = await runSuites(settings, context, choice, {
+    judge: (result) => (baseline ? compareWithBaseline(result, baseline, head.machine) : result),
+    show: (result) => show(renderSuite(result, paint, stdout.columns)),
   });
   const report: Report = { ...head, suites };
   const gone = baseline && hasDefaults(settings) ? missingFrom(suites, baseline) : [];
@@ -120,8 +119,16 @@ async function openBaseline(
   return optional && !(await Bun.file(file).exists()) ? undefined : readBaseline(file);
 }
 
+/** What is done with the result of each suite. */
+interface Results {
+  /** Adds what it is compared with. */
+  judge(result: SuiteResult): SuiteResult;
+  show(result: SuiteResult): Promise<void>;
+}
+
 /**
- * Runs suites one after another. If one fails, the rest continue.
+ * Runs suites one after another, and once more, when all are done, those that take seconds and missed a
+ * time. If one fails, the rest continue.
  *
  * @throws the signal's reason, once the running suite has stopped
  */
@@ -129,22 +136,34 @@ async function runSuites(
   settings: RunSettings,
   { env, signal, stderr }: BenchContext,
   choice: StoreChoice,
-  each: (result: SuiteResult) => Promise<void>,
-): Promise<void> {
+  { judge, show }: Results,
+): Promise<SuiteResult[]> {
   const { suites, quick, sizes, iterations, rtt, rate, seed, options, verbose } = settings;
   const store = await openStore(settings, choice);
   const [access, reason] = "access" in store ? [store.access, undefined] : [undefined, store];
+  const run = async (suite: Suite, at: string, also: (result: SuiteResult) => SuiteResult) => {
+    signal.throwIfAborted();
+    const { log, end } = beginProgress(stderr, verbose, suite, at);
+    const given = { quick, sizes, iterations, rtt, rate, seed, options, env, signal, log };
+    const measured = await runSuite(suite, { ...given, store: access }, reason);
+    // A suite that ended because of the signal has not failed.
+    signal.throwIfAborted();
+    const result = also(judge(measured));
+    end(result);
+    await show(result);
+    return result;
+  };
   try {
+    const results: SuiteResult[] = [];
     for (const [index, suite] of suites.entries()) {
-      signal.throwIfAborted();
-      const { log, end } = beginProgress(stderr, verbose, suite, `${index + 1}/${suites.length}`);
-      const given = { quick, sizes, iterations, rtt, rate, seed, options, env, signal, log };
-      const result = await runSuite(suite, { ...given, store: access }, reason);
-      // A suite that ended because of the signal has not failed.
-      signal.throwIfAborted();
-      end(result);
-      await each(result);
+      results.push(await run(suite, `${index + 1}/${suites.length}`, (result) => result));
     }
+    for (const [index, first] of results.entries()) {
+      const suite = suites[index]!;
+      if (quick || suite.slow || !first.targets.some(isDoubtful)) continue;
+      results[index] = await run(suite, "again", (second) => confirmed(first, second));
+    }
+    return results;
   } finally {
     if ("access" in store) {
       await store.close().catch((error: unknown) => {

@@ -8,10 +8,9 @@ import {
   formatBits,
   formatBound,
   formatBytes,
-  formatInterval,
+  formatMeasured,
   formatRate,
   formatTime,
-  formatValue,
 } from "./units.ts";
 
 /** How a word is to be shown: each renderer has a colour or a mark for it. */
@@ -112,8 +111,7 @@ export function subjectOf({ suite, target }: Problem): string {
 /** "missed its target: 1.31 (1.27 to 1.35), ≤ 1.25" */
 export function describeProblem({ message, target }: Problem): string {
   if (target === undefined) return message;
-  const interval = formatInterval(target);
-  return `${message}: ${formatValue(target)}${interval && ` (${interval})`}, ${formatBound(target)}`;
+  return `${message}: ${formatMeasured(target)}, ${formatBound(target)}`;
 }
 
 /** "completed in 12.3 s", "skipped: no object store" */

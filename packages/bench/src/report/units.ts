@@ -96,6 +96,12 @@ export function formatInterval({ unit, interval }: Target): string {
   return `${low!.endsWith(suffix) ? low!.slice(0, low!.length - suffix.length) : low} to ${high}`;
 }
 
+/** "1.31 (1.27 to 1.35)", or only the value if it has no interval. */
+export function formatMeasured(target: Target): string {
+  const interval = formatInterval(target);
+  return formatValue(target) + (interval && ` (${interval})`);
+}
+
 /** `≥ 100 MB/s`, `≤ 1.10`, `1.00 to 3.00`, `= 7`. */
 export function formatBound({ unit, least, most }: Target): string {
   const show = (value: number): string => formatQuantity(value, unit);

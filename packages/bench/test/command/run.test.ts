@@ -8,6 +8,7 @@ import { Interruption } from "../../src/command/usage.ts";
 import { suiteIdentity } from "../../src/harness/identity.ts";
 import { reportSchema } from "../../src/report/report.ts";
 import type { Suite } from "../../src/suite.ts";
+import { target } from "../report/fixtures.ts";
 import { bench, fakeSuite } from "./fake-context.ts";
 
 /** How long a suite took. */
@@ -91,10 +92,40 @@ describe("a run", () => {
         "FAILED one: put by bound missed its target: 2.00, ≤ 1.10\n\n",
     );
     expect(stderr).toMatch(/\[1\/2\] one: completed in [^,]+, 1 target MISSED\n/u);
+    expect(stderr).toMatch(/\[again\] one: completed in [^,]+, 1 target MISSED\n$/u);
+    expect(suites.map(({ contexts }) => contexts.length)).toEqual([2, 1]);
+  });
+
+  test("measures a suite again that missed a time, when the others are done", async () => {
+    const order: string[] = [];
+    const suiteOf = (name: string, values: readonly number[]) =>
+      fakeSuite(name, {
+        run: async () => {
+          order.push(name);
+          const taken = order.filter((one) => one === name).length;
+          return { targets: [target("put", values[taken - 1]!, 1.1)] };
+        },
+      });
+    const suites = [suiteOf("one", [2, 1]), suiteOf("two", [1])];
+    const { code, stdout } = await bench(["--json", path("report")], { suites });
+    expect([code, order]).toEqual([0, ["one", "two", "one"]]);
+    expect(stdout).toEndWith("Benchmarks passed: 2 of 2 targets met\n\n");
+    const [one] = reportSchema.parse(JSON.parse(read("report"))).suites;
+    expect(one!.notes).toEqual(["put: measured twice, 2.00, missed; then 1.00, met; ≤ 1.10"]);
+  });
+
+  test("measures a count, and a suite that takes minutes, only once", async () => {
+    const missed = target("put", 2, 1.1);
+    const slow = fakeSuite("slow", { slow: true, targets: [missed] });
+    const exact = fakeSuite("exact", { targets: [{ ...missed, kind: "exact" }] });
+    expect((await bench(["slow", "exact"], { suites: [slow, exact] })).code).toBe(1);
+    expect([slow, exact].map(({ contexts }) => contexts.length)).toEqual([1, 1]);
   });
 
   test("shows a missed target in a quick run, but exits with 0", async () => {
-    const { code, stdout } = await bench(["--quick"], { suites: [fakeSuite("one", { value: 2 })] });
+    const one = fakeSuite("one", { value: 2 });
+    const { code, stdout } = await bench(["--quick"], { suites: [one] });
+    expect(one.contexts.length).toBe(1);
     expect([code, stdout]).toEqual([0, expect.stringMatching(/put by bound .*MISSED/u)]);
     expect(stdout).toContain("quick run: few rounds");
   });
