@@ -1,4 +1,5 @@
 import type { Address, Backend, Store } from "@idk/storage";
+import { inParallel, parallelRequests } from "@idk/storage/blobs";
 import type { Catalog } from "../catalog/catalog.ts";
 import type { MacKeys } from "./identity/mac.ts";
 import type { Deletion } from "./identity/manifest.ts";
@@ -86,17 +87,18 @@ export async function discard(
   { backend }: Pick<ObjectsContext, "backend">,
   addresses: readonly Address[],
 ): Promise<boolean> {
-  let next = 0;
+  // Of its own: a client that waits for it must not wait for others.
+  const requests = parallelRequests();
   let all = true;
-  const work = async (): Promise<void> => {
-    while (next < addresses.length) {
-      await backend.delete(addresses[next++]!).catch(() => {
+  await inParallel(addresses, WAITING_MAX, (address) =>
+    requests
+      .one((given) => backend.delete(address, given))
+      .catch(() => {
         all = false;
-      });
-    }
-  };
-  await Promise.all(Array.from({ length: DELETES_AT_ONCE }, work));
+      }),
+  );
   return all;
 }
 
-const DELETES_AT_ONCE = 8;
+/** Deletions that wait for their turn. */
+const WAITING_MAX = 64;

@@ -4,7 +4,8 @@ import type { ChainId } from "../format/names/identifiers.ts";
 import { type Marker, compareMarkers } from "../format/names/marker.ts";
 import type { Repository } from "../repository/repository.ts";
 import type { RepositoryState } from "./repository-state.ts";
-import { StorageError } from "@idk/storage";
+import { type Backend, StorageError } from "@idk/storage";
+import type { Parallel, SizedItem } from "@idk/storage/blobs";
 import { forEachHead } from "./unmarked-heads.ts";
 
 /** Heads that an error names. */
@@ -24,11 +25,11 @@ export async function requireNoLostHeads(
   unknown: BlobQueue,
   {
     start,
-    concurrency,
+    fetching,
     signal,
   }: {
     readonly start: number;
-    readonly concurrency: number;
+    readonly fetching: Parallel<Backend, SizedItem>;
     readonly signal: AbortSignal | undefined;
   },
 ): Promise<void> {
@@ -56,7 +57,7 @@ export async function requireNoLostHeads(
     count += 1;
     if (lost.length < NAMED) lost.push(stored);
   };
-  await forEachHead(repository, unknown, concurrency, note, signal);
+  await forEachHead(repository, unknown, fetching, note, signal);
   if (count === 0) return;
   const named = lost.map(({ head, marker }) => {
     const what = head.kind === "repo" ? "settings" : `a snapshot of ${JSON.stringify(head.name)}`;

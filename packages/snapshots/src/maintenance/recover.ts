@@ -6,7 +6,7 @@ import { forEachHead, mayBeHead } from "./unmarked-heads.ts";
 import { SETTINGS_CHAIN, chainOf } from "../format/names/chain.ts";
 import type { Repository } from "../repository/repository.ts";
 import type { Settings } from "../format/records/settings.ts";
-import { fromHex, toHex } from "@idk/storage/blobs";
+import { fromHex, parallelBlobs, toHex } from "@idk/storage/blobs";
 import { shortHead } from "./repository-state.ts";
 import { isFaultOfOne } from "../repository/find-heads.ts";
 import { packsInOrder } from "../format/records/reach.ts";
@@ -16,7 +16,7 @@ import { type ReachReader, reachReader } from "./reach-reader.ts";
 export interface RecoverOptions {
   /** Writes nothing. */
   readonly dryRun?: boolean | undefined;
-  /** Requests in flight at once, by default 16. */
+  /** The most requests in flight, 1 to 64, by default 64: as many as complete fastest. */
   readonly concurrency?: number | undefined;
   readonly signal?: AbortSignal | undefined;
   readonly onProgress?: ((progress: RecoverProgress) => void) | undefined;
@@ -57,13 +57,14 @@ export interface RecoverReport {
  * again of those that have all that they need. Among them may be some that a prune was about to delete.
  * Run it while no prune runs, which would not see them.
  *
- * @throws StorageError `head` if there are no settings among the blobs either
+ * @throws StorageError `usage`; `head` if there are no settings among the blobs either
  */
 export async function recover(
   repository: Repository,
-  { dryRun = false, concurrency = 16, signal, onProgress }: RecoverOptions = {},
+  { dryRun = false, concurrency, signal, onProgress }: RecoverOptions = {},
 ): Promise<RecoverReport> {
   const { backend, pinned } = repository;
+  const fetching = parallelBlobs(backend, { concurrency });
   const options = signal ? { signal } : {};
   const marked = new Set<string>();
   const settingsChain = chainOf(pinned.repository, SETTINGS_CHAIN);
@@ -93,7 +94,7 @@ export async function recover(
     opened += 1;
     onProgress?.({ stage: "heads", done: opened, total: candidates.length });
   };
-  await forEachHead(repository, candidates, concurrency, note, signal);
+  await forEachHead(repository, candidates, fetching, note, signal);
   const settings = newestSettings(heads);
   if (settings === undefined) {
     throw new StorageError(

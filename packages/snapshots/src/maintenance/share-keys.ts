@@ -170,7 +170,7 @@ async function addSecrets(
       const secret = toUse.get(row.session);
       if (secret === undefined || trees.packs.sortOf(number) !== sort) continue;
       try {
-        await (sort === "meta" ? packs.metadata(row, signal) : packs.data(row, signal));
+        await (sort === "meta" ? packs.metadata(row, signal) : packs.data(row, { signal }));
       } catch (error) {
         if (!isFaultOfOne(error)) throw error;
         continue;

@@ -105,7 +105,7 @@ export async function* bytesOf(
     const key = rowKey(piece.row);
     const known = opened.get(key);
     if (known !== undefined) return known;
-    const opening = packs.data(piece.row, signal);
+    const opening = packs.data(piece.row, { signal });
     // What fails is thrown when its piece is reached.
     opening.catch(() => undefined);
     opened.set(key, opening);

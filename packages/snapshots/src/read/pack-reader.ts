@@ -5,7 +5,7 @@ import { METADATA_PACK } from "../format/limits.ts";
 import type { RecordReader } from "../repository/records.ts";
 import { type Row, rowKey } from "../format/packs/row.ts";
 import type { SessionSecretsOf } from "./session-secrets.ts";
-import { StorageError } from "@idk/storage";
+import { type Backend, StorageError } from "@idk/storage";
 import { byteCache } from "./byte-cache.ts";
 import { decodeMetadataPack } from "../format/packs/metadata-pack.ts";
 
@@ -13,17 +13,22 @@ import { decodeMetadataPack } from "../format/packs/metadata-pack.ts";
 export interface PackReader {
   /** A metadata pack, from memory if it was read lately. */
   metadata(row: Row, signal?: AbortSignal): Promise<MetadataPack>;
-  /**
-   * The plaintext of a data pack, at most 4 MiB, which is not kept.
-   *
-   * @param buffer of `PACK_BLOB_MAX` bytes, which then holds the plaintext; by default a new one
-   */
-  data(row: Row, signal?: AbortSignal, buffer?: Uint8Array<ArrayBuffer>): Promise<Uint8Array>;
+  /** The plaintext of a data pack, at most 4 MiB, which is not kept. */
+  data(row: Row, options?: DataOptions): Promise<Uint8Array>;
   /**
    * A data pack as it is stored, and the content key that opens it, to open it elsewhere. Its
    * address is checked.
    */
-  sealedData(row: Row, signal?: AbortSignal, buffer?: Uint8Array<ArrayBuffer>): Promise<SealedPack>;
+  sealedData(row: Row, options?: DataOptions): Promise<SealedPack>;
+}
+
+/** Options of reading a data pack. */
+export interface DataOptions {
+  readonly signal?: AbortSignal | undefined;
+  /** Of `PACK_BLOB_MAX` bytes, which then holds the pack; by default a new one. */
+  readonly buffer?: Uint8Array<ArrayBuffer> | undefined;
+  /** What to fetch it from; by default the repository's. */
+  readonly from?: Backend | undefined;
 }
 
 /** A pack to open with `openChild`. */
@@ -50,13 +55,16 @@ export function packReader(
   async function open(
     sort: PackSort,
     row: Row,
-    signal?: AbortSignal,
-    // A metadata pack that is longer than any is fetched only as far as it may be.
-    buffer = new Uint8Array(sort === "data" ? PACK_BLOB_MAX : METADATA_PACK + CHILD_OVERHEAD),
+    {
+      signal,
+      // A metadata pack that is longer than any is fetched only as far as it may be.
+      buffer = new Uint8Array(sort === "data" ? PACK_BLOB_MAX : METADATA_PACK + CHILD_OVERHEAD),
+      from = backend,
+    }: DataOptions,
   ): Promise<Uint8Array> {
     const secret = await secrets.secretOf(row.session, signal);
     try {
-      const blob = await fetchBlob(backend, row.address, buffer, signal ? { signal } : {});
+      const blob = await fetchBlob(from, row.address, buffer, { signal });
       return openPack(naCl, secret, sort, row, blob);
     } catch (error) {
       throw about(error, sort, row);
@@ -70,7 +78,7 @@ export function packReader(
       if (known !== undefined) return known;
       let plaintext = plaintexts.get(key);
       if (plaintext === undefined) {
-        const whole = await open("meta", row, signal);
+        const whole = await open("meta", row, { signal });
         // Without the rest of the buffer.
         plaintext = new Uint8Array(whole);
         plaintexts.set(key, plaintext, plaintext.length);
@@ -79,10 +87,10 @@ export function packReader(
       decoded.set(key, pack, plaintext.length + pack.frame.length);
       return pack;
     },
-    data: (row, signal, buffer) => open("data", row, signal, buffer),
-    async sealedData(row, signal, buffer = new Uint8Array(PACK_BLOB_MAX)) {
+    data: (row, options = {}) => open("data", row, options),
+    async sealedData(row, { signal, buffer = new Uint8Array(PACK_BLOB_MAX), from = backend } = {}) {
       const secret = await secrets.secretOf(row.session, signal);
-      const blob = await fetchBlob(backend, row.address, buffer, signal ? { signal } : {});
+      const blob = await fetchBlob(from, row.address, buffer, { signal });
       return { blob, contentKey: packKey(secret, "data", row.salt) };
     },
   };

@@ -277,6 +277,37 @@ describe("prune", () => {
     await expectWhole(given, made.slice(2));
   });
 
+  test("of a store that is far away, deletes as many at once as complete fastest", async () => {
+    const given = await testRepository();
+    const { made } = await days(given, 2);
+    for (let i = 0; i < 200; i++) await storePack(given);
+    given.clock.now += 2 * GRACE;
+    let [now, most] = [0, 0];
+    const far = wrapBackend(given.backend, {
+      delete:
+        (erase) =>
+        async (...rest) => {
+          now += 1;
+          most = Math.max(most, now);
+          await Bun.sleep(30);
+          now -= 1;
+          await erase(...rest);
+        },
+    });
+    const repository = await given.open(volatileHeadMemory(), far);
+    const { deleted } = await prune(repository);
+    expect(deleted.blobs).toBe(200);
+    expect([most > 8, now]).toEqual([true, 0]);
+    await expectWhole(given, made);
+  });
+
+  test("refuses more requests in flight than there may be, before anything else", async () => {
+    const given = await testRepository();
+    for (const concurrency of [0, 65]) {
+      expect((await failure(pruned(given, { concurrency }))).code).toBe("usage");
+    }
+  });
+
   test("a young copy of a head keeps it", async () => {
     const given = await testRepository();
     const { made } = await days(given, 2);

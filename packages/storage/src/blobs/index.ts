@@ -1,7 +1,7 @@
 /**
  * The parts of the blob format (docs/format.md), for formats of your own that are built over blobs. A
  * store does all of this by itself, and chooses every key; here the caller does, and must guarantee
- * that a content key never seals two plaintexts.
+ * that a content key never seals two plaintexts. Besides, it has what a store uses to work on many blobs at once.
  *
  * `NaCl` is what `loadNaCl` of `@idk/storage` returns.
  */
@@ -44,6 +44,15 @@ export {
 export { decodeLz4Block, decodeZstdFrame, encodeZstdFrame, type ZstdLimits } from "./codecs.ts";
 export { loadLz4BlockEncoder } from "../content/compression/lz4-encode.ts";
 export { fetchBlob } from "./fetch.ts";
+export {
+  inParallel,
+  type Parallel,
+  parallelBlobs,
+  type ParallelOptions,
+  parallelRequests,
+  type ParallelRequests,
+  type SizedItem,
+} from "../store/flow/parallel.ts";
 export {
   openRoot,
   type OpenedRoot,

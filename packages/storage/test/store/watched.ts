@@ -13,10 +13,10 @@ export interface Watched {
 }
 
 /**
- * A backend that waits briefly before each call, as a network would. It records the calls, and how
- * many of them were in flight at once.
+ * A backend that waits before each call, as a network would. It records the calls, and how many of
+ * them were in flight at once.
  */
-export function watched(inner: Backend = memory()): Watched {
+export function watched(inner: Backend = memory(), ms: number = 1): Watched {
   const calls: Watched["calls"] = { put: [], get: [], head: [] };
   const options: Watched["options"] = [];
   const seen = { inFlight: 0, most: 0 };
@@ -24,7 +24,7 @@ export function watched(inner: Backend = memory()): Watched {
     seen.inFlight += 1;
     seen.most = Math.max(seen.most, seen.inFlight);
     try {
-      await Bun.sleep(1);
+      await Bun.sleep(ms);
       return await call();
     } finally {
       seen.inFlight -= 1;

@@ -1,4 +1,5 @@
 import type { Address } from "@idk/storage";
+import { pMapIterable } from "p-map";
 import type { ExportedRow } from "../../catalog/records.ts";
 import type { ObjectsContext } from "../context.ts";
 import type {
@@ -13,6 +14,8 @@ import { createAddressSet } from "./address-set.ts";
 import { contentFaultOf } from "./check-content.ts";
 import { type Inspector, isTransient } from "./inspect-root.ts";
 
+/** Objects read at once. */
+const AT_ONCE = 4;
 const FAULTS_MAX = 1000;
 const WHOLE: StoreShard = { prefixes: [""], has: () => true };
 
@@ -40,7 +43,9 @@ export async function checkObjects(
   options: CheckOptions = {},
 ): Promise<CheckReport> {
   const { backend, catalog } = context;
-  const { deep = false, shard = WHOLE, after, onFault, onChecked, signal } = options;
+  const { deep = false, shard = WHOLE, after, onFault, onChecked } = options;
+  const ending = new AbortController();
+  const signal = AbortSignal.any([ending.signal, ...(options.signal ? [options.signal] : [])]);
   if (deep) requireIdentity(context, "read");
   const faults: ObjectFault[] = [];
   const counted = { objects: 0, faultCount: 0, reportedElsewhere: 0 };
@@ -79,7 +84,7 @@ export async function checkObjects(
     const message =
       (await lacking(row))?.message ??
       (await contentFaultOf(context, inspector, row, signal).catch((error: unknown) => {
-        signal?.throwIfAborted();
+        signal.throwIfAborted();
         // The report of a part would keep it as a fault of the object.
         if (options.shard !== undefined && isTransient(error)) throw error;
         return error instanceof Error ? error.message : String(error);
@@ -89,28 +94,49 @@ export async function checkObjects(
   const isOurs = ({ object, contents }: ObjectRow): boolean =>
     shard.has(object.root) || (!deep && contents.some(({ address }) => shard.has(address)));
 
-  for await (const row of catalog.exportRows()) {
-    signal?.throwIfAborted();
-    if (row.type === "bucket") buckets.set(row.bucket.id, row.bucket.name);
-    if (row.type !== "object" || !isOurs(row) || isUpTo(row.object, after)) continue;
-    const { bucket, key, root, seq } = row.object;
-    if (shard.has(root)) counted.objects += 1;
-    const found = await faultOf(row);
-    if (found !== undefined && (await catalog.findObject(bucket, key))?.seq === seq) {
-      if (shard.has(found.root)) {
-        const { message } = found;
-        const fault = {
-          bucket: buckets.get(bucket) ?? String(bucket),
-          key,
-          address: root,
-          message,
-        };
-        counted.faultCount += 1;
-        if (faults.length < FAULTS_MAX) faults.push(fault);
-        await onFault?.(fault);
-      } else counted.reportedElsewhere += 1;
+  async function* rows(): AsyncGenerator<ObjectRow> {
+    for await (const row of catalog.exportRows()) {
+      signal.throwIfAborted();
+      if (row.type === "bucket") buckets.set(row.bucket.id, row.bucket.name);
+      if (row.type === "object" && isOurs(row) && !isUpTo(row.object, after)) yield row;
     }
-    await onChecked?.({ bucket, key }, { ...counted });
+  }
+  const inFlight = new Set<Promise<unknown>>();
+  const check = async (row: ObjectRow) => {
+    const checking = faultOf(row);
+    inFlight.add(checking);
+    const found = await checking;
+    inFlight.delete(checking);
+    return { object: row.object, found };
+  };
+  // In order, because a run that is continued begins after the last object.
+  const objects = rows();
+  const checked = pMapIterable(objects, check, { concurrency: AT_ONCE });
+  try {
+    for await (const { object, found } of checked) {
+      const { bucket, key, root, seq } = object;
+      if (shard.has(root)) counted.objects += 1;
+      if (found !== undefined && (await catalog.findObject(bucket, key))?.seq === seq) {
+        if (shard.has(found.root)) {
+          const { message } = found;
+          const fault = {
+            bucket: buckets.get(bucket) ?? String(bucket),
+            key,
+            address: root,
+            message,
+          };
+          counted.faultCount += 1;
+          if (faults.length < FAULTS_MAX) faults.push(fault);
+          await onFault?.(fault);
+        } else counted.reportedElsewhere += 1;
+      }
+      await onChecked?.({ bucket, key }, { ...counted });
+    }
+  } finally {
+    // Nothing is being read once this has failed.
+    ending.abort();
+    await Promise.allSettled(inFlight);
+    await objects.return(undefined);
   }
   return { ...counted, faults };
 }

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { type Address, StorageError } from "@idk/storage";
+import { inParallel, parallelRequests, type ParallelRequests } from "@idk/storage/blobs";
 import type { Garbage } from "../../catalog/records.ts";
 import type { ObjectsContext } from "../context.ts";
 import type { CollectReport } from "../objects.ts";
@@ -8,7 +9,8 @@ import { withLease } from "./lease.ts";
 
 /** Garbage taken from the catalog at once. */
 const BATCH = 256;
-const AT_ONCE = 8;
+/** Trees deleted at once, each blob after the one before it. */
+const TREES_AT_ONCE = 64;
 
 /**
  * Deletes garbage that is due; see `Maintenance.collect`.
@@ -21,6 +23,7 @@ export async function collectGarbage(
   signal?: AbortSignal,
 ): Promise<CollectReport | false> {
   const { catalog, now } = context;
+  const requests = parallelRequests();
   const report = { blobs: 0, failed: 0 };
   if ((await catalog.dueGarbage(Number.MAX_SAFE_INTEGER, 1)).length === 0) return report;
   // What is due is so by the store's clock, which a process that has just begun does not know.
@@ -33,21 +36,17 @@ export async function collectGarbage(
       if (after === undefined || !isHeld() || signal?.aborted === true) return;
       await context.run.ready();
       const deleted: Address[] = [];
-      let next = 0;
-      const work = async (): Promise<void> => {
-        while (next < due.length && isHeld() && signal?.aborted !== true) {
-          const garbage = due[next++]!;
-          try {
-            const blobs = await deleteGarbage(context, garbage, signal);
-            report.blobs += blobs;
-            deleted.push(garbage.address);
-          } catch (error) {
-            report.failed += 1;
-            context.warn(`the blob ${garbage.address} cannot be deleted`, error);
-          }
+      await inParallel(due, TREES_AT_ONCE, async (garbage) => {
+        if (!isHeld() || signal?.aborted === true) return;
+        try {
+          const blobs = await deleteGarbage(context, garbage, requests, signal);
+          report.blobs += blobs;
+          deleted.push(garbage.address);
+        } catch (error) {
+          report.failed += 1;
+          context.warn(`the blob ${garbage.address} cannot be deleted`, error);
         }
-      };
-      await Promise.all(Array.from({ length: AT_ONCE }, work));
+      });
       if (deleted.length > 0) await catalog.confirmGarbage(deleted);
     }
   });
@@ -64,6 +63,7 @@ export async function collectGarbage(
 async function deleteGarbage(
   { backend, contents, canRead, warn }: ObjectsContext,
   { address, kind }: Garbage,
+  requests: ParallelRequests,
   signal: AbortSignal | undefined,
 ): Promise<number> {
   const below: Address[] = [];
@@ -80,7 +80,9 @@ async function deleteGarbage(
       warn(`the content root ${address} is damaged: its chunks are left to a sweep`, error);
     }
   }
-  for (const blob of [...below.toReversed(), address]) await backend.delete(blob, { signal });
+  for (const blob of [...below.toReversed(), address]) {
+    await requests.one((given) => backend.delete(blob, given), { signal });
+  }
   return below.length + 1;
 }
 

@@ -1,5 +1,6 @@
 import { type Backend, type Identity, type NaCl, StorageError, type Store } from "@idk/storage";
 import { CHILD_OVERHEAD, fetchBlob, openRoot, ROOT_BLOB_MAX } from "@idk/storage/blobs";
+import pLimit from "p-limit";
 import { isAuthentic, type MacKeys } from "../identity/mac.ts";
 import { MANIFEST_MAX } from "../identity/manifest.ts";
 import { decodeRecord, type RootRecord } from "../identity/records.ts";
@@ -37,6 +38,9 @@ const PREAMBLE_LENGTH = 6;
 const TAG_LENGTH = 16;
 /** Every child has a header of this length, and no root does. */
 const CHILD_HEADER = CHILD_OVERHEAD - PREAMBLE_LENGTH - TAG_LENGTH;
+
+/** Long manifests are read one after another: each may take much memory. */
+const longInTurn = pLimit(1);
 
 /** Finds out what a blob is. Takes one request, or two if it is long. */
 export async function inspectRoot(
@@ -87,8 +91,10 @@ async function readLong(
   address: string,
   signal: AbortSignal | undefined,
 ): Promise<Uint8Array> {
-  const root = await roots.get(address, { signal });
-  return root.bytes({ maxBytes: MANIFEST_MAX });
+  return longInTurn(async () => {
+    const root = await roots.get(address, { signal });
+    return root.bytes({ maxBytes: MANIFEST_MAX });
+  });
 }
 
 /** Whether a blob is simply not there any more. */

@@ -1,9 +1,9 @@
 import type { Address } from "@idk/storage";
+import { inParallel } from "@idk/storage/blobs";
 import type { ContentRoot, Garbage } from "../../catalog/records.ts";
 import type { ObjectsContext } from "../context.ts";
 import { decodeManifest } from "../identity/manifest.ts";
 import { type AddressSet, createAddressSet } from "./address-set.ts";
-import { inParallel } from "./in-parallel.ts";
 import { type Inspector, isMissing } from "./inspect-root.ts";
 import { LineageError } from "../lineage/run.ts";
 import { type Before, findSnapshots } from "./lineage.ts";
@@ -16,6 +16,8 @@ export interface LiveContent extends Pick<AddressSet, "has"> {
   addObject(root: Address, contents: readonly ContentRoot[]): Promise<void>;
 }
 
+/** Trees walked at once. Their roots are fetched as many at once as transfer fastest. */
+const TREES_AT_ONCE = 64;
 /** Garbage read at once. */
 const GARBAGE_PAGE = 1000;
 const DAY = 24 * 60 * 60_000;
@@ -71,7 +73,7 @@ export async function findLiveContent(
       }
     }
   }
-  await inParallel(contentRoots(), addIfThere);
+  await inParallel(contentRoots(), TREES_AT_ONCE, addIfThere);
 
   async function* garbage(): AsyncGenerator<Garbage> {
     const until = now() + DAY;
@@ -83,7 +85,7 @@ export async function findLiveContent(
     }
   }
   // For an hour, it is still read.
-  await inParallel(garbage(), async (garbage) => {
+  await inParallel(garbage(), TREES_AT_ONCE, async (garbage) => {
     if (garbage.kind === "identity") identities.add(garbage.address);
     else await addIfThere(garbage.address);
   });

@@ -1,12 +1,12 @@
 import { randomUUID } from "node:crypto";
 import type { Address } from "@idk/storage";
+import { parallelBlobs } from "@idk/storage/blobs";
 import { S3Error } from "../../errors.ts";
 import { discard, type ObjectsContext } from "../context.ts";
 import { decodeManifest } from "../identity/manifest.ts";
 import type { IdentityRecord } from "../identity/records.ts";
 import { LineageError } from "../lineage/run.ts";
 import type { SweepOptions, SweepReport } from "../objects.ts";
-import { inParallel } from "./in-parallel.ts";
 import { type InspectedBlob, type Inspector, inspectRoot } from "./inspect-root.ts";
 import { withLease } from "./lease.ts";
 import { requireLineage } from "./lineage.ts";
@@ -67,6 +67,7 @@ async function sweepStore(
   const { backend, catalog, now, warn } = context;
   const before = await requireLineage(context, inspector, signal);
   const cutoff = await ageLimit(context, minAge);
+  const blobs = parallelBlobs(backend);
   const live = await findLiveContent(context, inspector, before.snapshot, signal);
   const old: Address[] = [];
   const failed: { address: Address; size: number }[] = [];
@@ -112,8 +113,12 @@ async function sweepStore(
     for (const { address } of listed) {
       if (known.has(address)) await live.addIfContent(address);
     }
-    await inParallel(orphans, async ({ address, size, isOld }) => {
-      const inspected = await inspectRoot(inspector, { address, size }, signal);
+    await blobs.each(orphans, async ({ address, size, isOld }, from) => {
+      const inspected = await inspectRoot(
+        { ...inspector, backend: from },
+        { address, size },
+        signal,
+      );
       if (inspected.kind === "forged") {
         if (report.forged.length < REPORTED_MAX) report.forged.push(address);
         return;
@@ -158,8 +163,8 @@ async function sweepStore(
   // If this is a copy, a write that was in progress then may have been acknowledged since.
   if (unknown === 0) old.push(...failed.map(({ address }) => address));
   else {
-    await inParallel(failed, async (blob) =>
-      keep(blob.address, await inspectRoot(inspector, blob, signal)),
+    await blobs.each(failed, async (blob, from) =>
+      keep(blob.address, await inspectRoot({ ...inspector, backend: from }, blob, signal)),
     );
   }
 

@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { type Address, type Backend, createStore, type Identity, loadNaCl } from "@idk/storage";
+import { parallelBlobs } from "@idk/storage/blobs";
 import { type Catalog, CatalogError } from "../../catalog/catalog.ts";
 import type { Bucket, ContentRoot, ExportedRow, Mark } from "../../catalog/records.ts";
 import { macKeysOf } from "../identity/mac.ts";
@@ -7,7 +8,6 @@ import { listStoredMarks, listStores, storeMarker } from "../lineage/marks.ts";
 import { LineageError } from "../lineage/run.ts";
 import { type MarkedBackend, requireMarkers } from "../lineage/store-time.ts";
 import { createAddressSet } from "../maintenance/address-set.ts";
-import { inParallel } from "../maintenance/in-parallel.ts";
 import { inspectRoot, type Inspector, isMissing } from "../maintenance/inspect-root.ts";
 import type { FoundSnapshot } from "../maintenance/lineage.ts";
 import { createCandidates } from "./candidates.ts";
@@ -124,11 +124,16 @@ export async function rebuildCatalog(options: RebuildOptions): Promise<RebuildRe
     const newest = await usableSnapshot(inspector, signal);
     const snapshot = useSnapshot ? newest : undefined;
     const since = snapshot === undefined ? 0 : begunBy(snapshot) - MARGIN;
-    await inParallel(backend.list("", { signal }), async ({ name, size, storedAt }) => {
+    const listed = backend.list("", { signal });
+    await parallelBlobs(backend).each(listed, async ({ name, size, storedAt }, from) => {
       const address = name as Address;
       survey.listed.add(address);
       if (storedAt !== undefined && storedAt < since) return;
-      const inspected = await inspectRoot(inspector, { address, size }, signal);
+      const inspected = await inspectRoot(
+        { ...inspector, backend: from },
+        { address, size },
+        signal,
+      );
       if (inspected.kind === "forged") {
         counts.forgedCount += 1;
         if (forged.length < REPORTED_MAX) forged.push(address);
@@ -195,8 +200,11 @@ async function findStore(
   if (others.length > 0) throw new LineageError("the store has markers of several stores");
   if (marked !== undefined) return marked;
   const named = new Set<string>();
-  await inParallel(backend.list("", { signal }), async ({ name, size }) => {
-    for (const store of await storesOf(openers, { address: name, size }, signal)) named.add(store);
+  const listed = backend.list("", { signal });
+  await parallelBlobs(backend).each(listed, async ({ name, size }, from) => {
+    const blob = { address: name, size };
+    for (const store of await storesOf({ ...openers, backend: from }, blob, signal))
+      named.add(store);
   });
   if (named.size > 1) {
     throw new LineageError(

@@ -1,12 +1,16 @@
-import { type Address, StorageError } from "@idk/storage";
+import { type Address, type Backend, type CallOptions, StorageError } from "@idk/storage";
 import type { CheckOptions, CheckProblem } from "./problems.ts";
 import type { AddressSet } from "../address-set.ts";
 import type { PackReader } from "../../read/pack-reader.ts";
 import type { PackTable } from "./pack-table.ts";
 import type { Repository } from "../../repository/repository.ts";
-import { inParallel } from "../in-parallel.ts";
 import { PACK_BLOB_MAX } from "../../format/packs/pack.ts";
-import { fetchBlob } from "@idk/storage/blobs";
+import {
+  type Parallel,
+  type ParallelRequests,
+  type SizedItem,
+  fetchBlob,
+} from "@idk/storage/blobs";
 import { isFaultForNow } from "../../repository/find-heads.ts";
 
 /** Checks packs: that they are there, what the store knows of them, and of some what is in them. */
@@ -32,14 +36,21 @@ export interface PackChecker {
 const DELETED_MAX = 16;
 const DELETED_SHARE = 0.01;
 
+/** What is checked, and how the store is asked. */
+export interface PackSources {
+  readonly table: PackTable;
+  readonly present: AddressSet;
+  readonly requests: ParallelRequests;
+  readonly fetching: Parallel<Backend, SizedItem>;
+}
+
 export function packChecker(
   { backend }: Repository,
-  table: PackTable,
-  present: AddressSet,
+  { table, present, requests, fetching }: PackSources,
   options: CheckOptions,
   report: (problem: CheckProblem) => void,
 ): PackChecker {
-  const { readData = 0, checksums = true, deleteDamaged = false, concurrency = 16 } = options;
+  const { readData = 0, checksums = true, deleteDamaged = false } = options;
   const { signal, onProgress, onSound, isKnownSound = () => false } = options;
   const counts = { opened: 0, openedBytes: 0, attested: 0 };
   const reported = new Set<Address>();
@@ -123,11 +134,11 @@ export function packChecker(
         if (table.sortOf(number) !== "data" || !isThere || Math.random() >= readData) continue;
         if (!isKnownSound(table.row(number).address)) chosen.push(number);
       }
-      await inParallel(chosen, Math.max(1, Math.floor(concurrency / 4)), async (number) => {
+      const open = async ({ number }: { readonly number: number }, from: Backend) => {
         const row = table.row(number);
         read.add(number);
         try {
-          const plaintext = await packs.data(row, signal);
+          const plaintext = await packs.data(row, { signal, from });
           counts.openedBytes += plaintext.length;
           onSound?.(row.address, plaintext.length);
         } catch (error) {
@@ -136,16 +147,24 @@ export function packChecker(
         }
         counts.opened += 1;
         onProgress?.({ stage: "packs", done: counts.opened });
-      });
+      };
+      const sized = function* sized() {
+        for (const number of chosen) yield { number, size: PACK_BLOB_MAX };
+      };
+      await fetching.each(sized(), open, { signal });
     },
     async finish() {
       const verifies = checksums && (await backend.capabilities?.({ signal }))?.verifiesChecksums;
       const unread = verifies === true ? table.length : 0;
-      await inParallel(Array(unread).keys(), concurrency, async (number) => {
-        const { address } = table.row(number);
-        if (read.has(number) || table.sortOf(number) === "meta") return;
-        if (!present.has(table.address(number)) || isKnownSound(address)) return;
-        const info = await backend.head(address, { signal });
+      const unasked = function* unasked() {
+        for (let number = 0; number < unread; number++) {
+          const { address } = table.row(number);
+          if (read.has(number) || table.sortOf(number) === "meta") continue;
+          if (present.has(table.address(number)) && !isKnownSound(address)) yield address;
+        }
+      };
+      const ask = async (address: Address, given: CallOptions) => {
+        const info = await backend.head(address, given);
         if (info === undefined) return missing(address);
         if (info.sha256 === undefined) return;
         counts.attested += 1;
@@ -156,7 +175,8 @@ export function packChecker(
         }
         const text = `the store has other bytes than those of the pack ${address}`;
         await fault(address, new StorageError("address", text));
-      });
+      };
+      await requests.each(unasked(), ask, { signal });
       await deleteThem();
       return damaged;
     },

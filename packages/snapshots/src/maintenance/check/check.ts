@@ -26,7 +26,7 @@ import { SETTINGS_CHAIN } from "../../format/names/chain.ts";
 import { decodeSessionSecrets } from "../../format/records/keys.ts";
 import { forksOf } from "../../rules/forks.ts";
 import { settingsApart } from "../../rules/joining.ts";
-import { fromHex, toHex } from "@idk/storage/blobs";
+import { fromHex, parallelBlobs, parallelRequests, toHex } from "@idk/storage/blobs";
 import { keyChecker } from "./check-keys.ts";
 import type { SessionId } from "../../format/names/identifiers.ts";
 import { packChecker } from "./check-packs.ts";
@@ -65,6 +65,11 @@ export async function check(
     onProblem?.(problem);
   };
 
+  const { concurrency } = options;
+  const asking = {
+    requests: parallelRequests({ concurrency }),
+    fetching: parallelBlobs(repository.backend, { concurrency }),
+  };
   const state = await readState(repository, {
     ...options,
     onRefused: (refused: RefusedHead) => options.onRefused?.(refused),
@@ -101,7 +106,12 @@ export async function check(
   const blobCount = present.count() * shard.count;
 
   const trees = treeChecker(blobCount);
-  const packs = packChecker(repository, trees.packs, present, options, report);
+  const packs = packChecker(
+    repository,
+    { ...asking, table: trees.packs, present },
+    options,
+    report,
+  );
   const keys = keyChecker(repository, trees.packs, options);
   const reaches = reachReader(repository, async () => blobCount, signal);
   const snapshots = distinctSnapshots(state.heads);

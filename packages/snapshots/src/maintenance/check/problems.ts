@@ -132,7 +132,7 @@ export interface CheckOptions extends HeadOptions {
   readonly isKnownSound?: ((pack: Address) => boolean) | undefined;
   /** Called for each data pack that is found sound, with the bytes in it if it was opened. */
   readonly onSound?: ((pack: Address, opened: number | undefined) => void) | undefined;
-  /** Requests in flight at once, 1 to 64, by default 16; a quarter as many for packs that are read. */
+  /** The most requests in flight, 1 to 64, by default 64: as many as complete fastest. */
   readonly concurrency?: number | undefined;
   readonly onProblem?: ((problem: CheckProblem) => void) | undefined;
   readonly onProgress?: ((progress: CheckProgress) => void) | undefined;

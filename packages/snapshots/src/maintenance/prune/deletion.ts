@@ -1,12 +1,11 @@
-import { type BlobQueue, blobQueue } from "../address-set.ts";
+import { type BlobQueue, type SizedBlob, blobQueue } from "../address-set.ts";
 import { type Marker, formatMarker } from "../../format/names/marker.ts";
-import type { Address, ListedBlob } from "@idk/storage";
+import type { Address, CallOptions, ListedBlob } from "@idk/storage";
 import type { BlobShard } from "../shard.ts";
 import type { MarkerBackend } from "../../repository/marker-backend.ts";
 import type { Protection } from "./protection.ts";
 import type { Repository } from "../../repository/repository.ts";
-import { fromHex } from "@idk/storage/blobs";
-import { inParallel } from "../in-parallel.ts";
+import { type Parallel, fromHex } from "@idk/storage/blobs";
 import { mayBeHead } from "../unmarked-heads.ts";
 
 /** Blobs, and the bytes that they have as stored. */
@@ -106,7 +105,7 @@ async function* listed(
 
 /** Options of `deleteAll`. */
 export interface DeleteOptions {
-  readonly concurrency: number;
+  readonly requests: Parallel<CallOptions, unknown>;
   readonly signal?: AbortSignal | undefined;
   readonly onDeleted?: ((done: number, total: number) => void) | undefined;
 }
@@ -119,7 +118,7 @@ export async function deleteAll(
   backend: MarkerBackend,
   markers: readonly (readonly Marker[])[],
   blobs: BlobQueue,
-  { concurrency, signal, onDeleted }: DeleteOptions,
+  { requests, signal, onDeleted }: DeleteOptions,
 ): Promise<void> {
   const total = markers.reduce((sum, { length }) => sum + length, blobs.length);
   let done = 0;
@@ -128,13 +127,15 @@ export async function deleteAll(
     onDeleted?.(done, total);
   };
   for (const part of markers) {
-    await inParallel(part, concurrency, async (marker) => {
-      await backend.deleteMarker(formatMarker(marker), { signal });
+    const deleteMarker = async (marker: Marker, given: CallOptions) => {
+      await backend.deleteMarker(formatMarker(marker), given);
       count();
-    });
+    };
+    await requests.each(part, deleteMarker, { signal });
   }
-  await inParallel(blobs, concurrency, async ({ address }) => {
-    await backend.delete(address, { signal });
+  const deleteBlob = async ({ address }: SizedBlob, given: CallOptions) => {
+    await backend.delete(address, given);
     count();
-  });
+  };
+  await requests.each(blobs, deleteBlob, { signal });
 }

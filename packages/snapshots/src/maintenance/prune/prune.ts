@@ -14,6 +14,7 @@ import { FORGETTING_CHAIN } from "../../format/names/chain.ts";
 import { ALL_BLOBS, type BlobShard } from "../shard.ts";
 import { deathsOf } from "../../rules/death.ts";
 import { graceOf } from "../grace.ts";
+import { parallelBlobs, parallelRequests } from "@idk/storage/blobs";
 import { requireNoLostHeads } from "../lost-heads.ts";
 
 /** Options of `prune`. */
@@ -31,7 +32,7 @@ export interface PruneOptions extends HeadOptions {
    * Heads that have lost their markers may be in another part, so this needs `dryRun` or `acceptLostHeads`.
    */
   readonly shard?: BlobShard | undefined;
-  /** Requests in flight at once, 1 to 64, by default 16. */
+  /** The most requests in flight, 1 to 64, by default 64: as many as complete fastest. */
   readonly concurrency?: number | undefined;
   readonly onProgress?: ((progress: PruneProgress) => void) | undefined;
 }
@@ -56,16 +57,13 @@ export interface PruneReport {
   readonly missing: number;
 }
 
-const CONCURRENCY_MAX = 64;
-const CONCURRENCY_DEFAULT = 16;
-
 /**
  * Deletes what nothing needs any more: forgotten snapshots and what was left of interrupted backups, a
  * grace period later. Any number can run at a time, beside backups; one that is interrupted can be run
  * again. No pack is read: it takes one request for each head, one for each list of packs, the listings
  * and the deletions.
  *
- * @throws StorageError `head` if there are no settings, at a head that does not count and that the owner
+ * @throws StorageError `usage`; `head` if there are no settings, at a head that does not count and that the owner
  *   has not forgotten, and if heads have lost their markers; `rollback`; of a list of packs that cannot
  *   be read; `aborted`. Then nothing was deleted, unless it was aborted or the store fails meanwhile
  */
@@ -73,10 +71,9 @@ export async function prune(
   repository: Repository,
   options: PruneOptions = {},
 ): Promise<PruneReport> {
-  const { signal, onProgress, dryRun = false, concurrency = CONCURRENCY_DEFAULT } = options;
-  if (!Number.isInteger(concurrency) || concurrency < 1 || concurrency > CONCURRENCY_MAX) {
-    throw new StorageError("usage", `concurrency must be an integer from 1 to ${CONCURRENCY_MAX}`);
-  }
+  const { signal, onProgress, dryRun = false, concurrency } = options;
+  const requests = parallelRequests({ concurrency });
+  const fetching = parallelBlobs(repository.backend, { concurrency });
   if (options.shard !== undefined && !dryRun && options.acceptLostHeads !== true) {
     throw new StorageError(
       "usage",
@@ -117,12 +114,12 @@ export async function prune(
     onBlob: (done) => onProgress?.({ stage: "blobs", done }),
   });
   if (options.acceptLostHeads !== true) {
-    await requireNoLostHeads(repository, state, plan.unknown, { start, concurrency, signal });
+    await requireNoLostHeads(repository, state, plan.unknown, { start, fetching, signal });
   }
   const markers = [...dead.map(({ found }) => found.marker), ...refused.dead];
   if (!dryRun) {
     await deleteAll(repository.backend, phasesOf(markers, state), plan.blobs, {
-      concurrency,
+      requests,
       signal,
       onDeleted: (done, total) => onProgress?.({ stage: "deleting", done, total }),
     });

@@ -109,14 +109,14 @@ export function fetchWindow(
     try {
       return usesThreads && threads.areReady()
         ? await openInThread(pack, buffer)
-        : { plaintext: await packs.data(row, signal, buffer), buffer, written: NONE };
+        : { plaintext: await packs.data(row, { signal, buffer }), buffer, written: NONE };
     } catch (error) {
       return { error, written: NONE };
     }
   };
 
   const openInThread = async ({ row, short }: Pack, into: PackBuffer): Promise<Outcome> => {
-    const { blob, contentKey } = await packs.sealedData(row, signal, into);
+    const { blob, contentKey } = await packs.sealedData(row, { signal, buffer: into });
     throwIfAborted(signal);
     const pinned = new Map<Planned["parent"], Folder>();
     /** Those in the table, by their indexes. */

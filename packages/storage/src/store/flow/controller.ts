@@ -7,7 +7,9 @@
  *
  * - **The base** is how many there are without a reason for more. It is given, and if the first round's
  *   calls show that they would carry less than a process can seal or open, up to twice that: a store 50 ms
- *   away then has eight chunks in flight and not four, while one nearby keeps four.
+ *   away then has eight chunks in flight and not four, while one nearby keeps four. If the first calls are
+ *   small, which take hardly any memory, and none of them fails, it is sixteen.
+ * - **Small calls** double each round from there on, unless their rate falls by half.
  * - **Slow start** doubles the number each round, until a doubling brings less than a quarter more,
  *   which is how BBR finds that the line is full (Cardwell et al., "BBR: Congestion-Based Congestion
  *   Control", ACM Queue 14(5), 2016). The number before that doubling is the knee. Beyond it, the
@@ -61,6 +63,12 @@ const ROUNDS_AFTER_REFUSED = 8;
 const RETRY_PRESSURE = 10;
 const PRESSURE_MAX = 3 * RETRY_PRESSURE;
 
+/** The base of small calls. */
+const SMALL_AT_ONCE = 16;
+
+/** Of small calls, more stay in flight unless their rate falls below this part of what it was with fewer. */
+const KEEPS_UP = 0.5;
+
 /** A call for nothing is worth so many bytes, so that small and large ones are measured alike. */
 const CALL_BYTES = 64 * 1024;
 
@@ -113,7 +121,7 @@ function earnedBy({ calls, rate: fewer }: Measured, rate: number): number {
 /** @param first the number in flight at first: 2 or more */
 export function createController(first: number): Controller {
   let limit = first;
-  /** What is kept while more bring nothing: `first` to twice that. */
+  /** What is kept while more bring nothing: `first` to twice that; sixteen of small calls. */
   let base = first;
   let running = 0;
   /** When the last call ended, if none is running. */
@@ -169,6 +177,12 @@ export function createController(first: number): Controller {
     nextWait = Math.min(WAIT_MAX, 2 * nextWait);
   };
 
+  const beginAgain = (): void => {
+    [base, start, knee] = [first, undefined, undefined];
+    [isWarm, doubling, calm] = [false, wait === 0, 0];
+    change(Math.min(limit, first));
+  };
+
   const finishRound = (now: number): void => {
     const { since, completed, bytes, full, slow, hasPauses } = round;
     // Otherwise the caller, or memory, allows fewer, and more would not be measured.
@@ -183,10 +197,10 @@ export function createController(first: number): Controller {
     isRoundFinished = true;
     if (!isWarm) {
       isWarm = true;
-      if (pressure > 0 || slow || !isReached || most <= CALL_BYTES) return;
+      if (wait > 0 || slow || !isReached) return;
       // Bytes in flight = rate × round trip, for the rate of the process.
       const needed = Math.ceil((PROCESS_RATE * shortest) / (most + CALL_BYTES));
-      base = Math.max(first, Math.min(needed, 2 * first));
+      base = Math.max(first, most <= CALL_BYTES ? SMALL_AT_ONCE : Math.min(needed, 2 * first));
       change(base);
       return;
     }
@@ -201,7 +215,8 @@ export function createController(first: number): Controller {
     const earnedSinceStart = earnedBy(start, rate);
     const earned =
       limit > knee.calls ? Math.min(earnedSinceStart, earnedBy(knee, rate)) : earnedSinceStart;
-    if (earned < limit && limit > base) {
+    const costsNothing = most <= CALL_BYTES && rate >= KEEPS_UP * knee.rate;
+    if (earned < limit && limit > base && !costsNothing) {
       if (earnedSinceStart < knee.calls) knee = start;
       change(Math.max(knee.calls, Math.floor(earned)));
       if (limit === knee.calls) giveUpGrowing();
@@ -266,6 +281,8 @@ export function createController(first: number): Controller {
               accepted += 1;
             }
             isMeasured = true;
+            // As many of them as of small ones would take much memory.
+            if (most <= CALL_BYTES && bytes > CALL_BYTES && base > first) beginAgain();
             if (bytes > 2 * most) shortest = Infinity;
             most = Math.max(most, bytes);
             if (2 * bytes >= most) shortest = Math.min(shortest, Math.max(now - started, CLOCK));

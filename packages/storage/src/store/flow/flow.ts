@@ -3,7 +3,7 @@ import { CALLS_MAX, type Controller, createController } from "./controller.ts";
 import { type BlobGate, type Gate, createBlobGate, createGate } from "./gate.ts";
 import { type MemoryBudget, leafMemory, partOf } from "./budget.ts";
 import { type Measuring, measured, measuringFor } from "./measuring.ts";
-import { type WindowLimits, createWindow } from "./window.ts";
+import { CALL_MEMORY, type WindowLimits, createWindow } from "./window.ts";
 import { ROOT_BLOB_MAX } from "../../format/limits.ts";
 import { CHUNKS_AT_ONCE, ITEMS_AT_ONCE } from "../check-options.ts";
 import { inTurn } from "../../queue.ts";
@@ -64,6 +64,8 @@ export interface Flows {
   readonly writeRoots: Flow;
   /** Of requests that transfer next to nothing. */
   readonly requests: Flow<Measuring>;
+  /** To requests that callers make one by one. */
+  readonly singleRequests: Gate<Measuring>;
   /** To roots that callers read one by one. */
   readonly singleRoots: Gate;
   /** To blobs of any kind that are fetched as a whole. */
@@ -72,7 +74,7 @@ export interface Flows {
 
 /**
  * @param budget for all of them: half of it for roots, so that the chunks below them can go on
- * @param most whole blobs and single roots in flight at once
+ * @param most whole blobs, single roots and single requests in flight at once
  */
 export function createFlows(
   backend: Backend,
@@ -87,19 +89,25 @@ export function createFlows(
     varies: true,
   });
   const blobs = createBlobGate(toolOf, budget, most);
+  const requests = createGate((measuring) => measuring, budget, CHUNKS_AT_ONCE, {
+    most,
+    itemBytes: CALL_MEMORY,
+  });
   // Each gate measures on its own, but the caller has set one number.
   const together = pLimit(most);
+  const oneOfAll = <Tool>(gate: Gate<Tool>): Gate<Tool> => ({
+    ...gate,
+    pass: (work, options) =>
+      gate.pass((tool) => inTurn(together, () => work(tool), options.signal), options),
+  });
   return {
     readLeaves: createFlow(backend, budget, CHUNKS_AT_ONCE),
     writeLeaves: createFlow(backend, budget, CHUNKS_AT_ONCE),
     readRoots: createFlow(backend, half, ITEMS_AT_ONCE),
     writeRoots: createFlow(backend, half, ITEMS_AT_ONCE),
     requests: createMeasuredFlow((measuring) => measuring, half, CHUNKS_AT_ONCE),
-    singleRoots: {
-      ...roots,
-      pass: (work, options) =>
-        roots.pass((tool) => inTurn(together, () => work(tool), options.signal), options),
-    },
+    singleRequests: oneOfAll(requests),
+    singleRoots: oneOfAll(roots),
     wholeBlobs: {
       ...blobs,
       pass: (work, options) =>

@@ -11,6 +11,7 @@ import { verifiedSize } from "../write/store-blob.ts";
 import { fetchBlob } from "../read/fetch.ts";
 import { inTurn } from "../../queue.ts";
 import { isShort, isSize } from "../flow/gate.ts";
+import type { Measuring } from "../flow/measuring.ts";
 import { inspectBlob } from "../../format/envelope.ts";
 import { readLeaves } from "../read/read-leaves.ts";
 import type { Backend } from "../../backend/backend.ts";
@@ -45,12 +46,17 @@ export async function verify(
 
 /** Without a download; undefined if the server has no matching checksum. */
 async function verifyByChecksum(
-  { backend }: StoreContext,
+  { backend, flows }: StoreContext,
   text: string,
   { signal }: VerifyOptions,
 ): Promise<VerifyReport | undefined> {
   const address = parseAddress(text);
-  const bytes = await verifiedSize(backend, address, signal);
+  const ask = ({ measure, retry }: Measuring) =>
+    measure(
+      () => verifiedSize(backend, address, { signal, onRetry: retry }),
+      () => 0,
+    );
+  const bytes = await flows.singleRequests.pass(ask, { signal });
   if (bytes === undefined) return undefined;
   if (bytes > CHILD_BLOB_MAX) throw new StorageError("limit", `the blob ${address} is too long`);
   return { address, kind: undefined, blobs: 1, bytes, verifiedByServer: true };

@@ -7,7 +7,7 @@ import {
   referenceAt,
   referenceCount,
 } from "../../format/tree.ts";
-import { type OpenedRoot, readRoot } from "../read/read-root.ts";
+import { type OpenedRoot, readRootInTurn } from "../read/read-root.ts";
 import type { StoreContext } from "../context.ts";
 import { fetchChild } from "../read/fetch.ts";
 import { type Address, parseAddress } from "../../crypto/address.ts";
@@ -101,7 +101,7 @@ export async function* treeAddresses(
   address: string,
   options: ReadOptions,
 ): AsyncGenerator<Address> {
-  const root = await readRoot(context, address, options);
+  const root = await readRootInTurn(context, address, options);
   for await (const { reference } of walk(context, root, allLeaves(root.shape), options.signal)) {
     yield parseAddress(reference.address);
   }

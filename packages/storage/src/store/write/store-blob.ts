@@ -1,5 +1,4 @@
-import type { Backend } from "../../backend/backend.ts";
-import type { CallOptions } from "../options.ts";
+import type { Backend, CallOptions } from "../../backend/backend.ts";
 import { StorageError } from "../../errors.ts";
 import { equal } from "../../bytes.ts";
 import { readRange } from "../read/fetch.ts";
@@ -30,7 +29,7 @@ export async function storeBlob(
     const sizeOf = storedBefore ? storedSize : verifiedSize;
     const stored = await unlessRefused(
       async () =>
-        (await sizeOf(backend, address, signal)) === blob.length &&
+        (await sizeOf(backend, address, { signal })) === blob.length &&
         (await hasRandomRange(backend, address, blob, signal)),
     );
     if (stored) return false;
@@ -89,11 +88,11 @@ export function randomRange(size: number): { offset: number; length: number } {
 export async function verifiedSize(
   backend: Backend,
   address: string,
-  signal: AbortSignal | undefined,
+  options: CallOptions,
 ): Promise<number | undefined> {
-  const capabilities = await backend.capabilities?.({ signal });
+  const capabilities = await backend.capabilities?.(options);
   if (!capabilities?.verifiesChecksums) return undefined;
-  const info = await backend.head(address, { signal });
+  const info = await backend.head(address, options);
   return info?.sha256 === address ? info.size : undefined;
 }
 
@@ -101,9 +100,9 @@ export async function verifiedSize(
 async function storedSize(
   backend: Backend,
   address: string,
-  signal: AbortSignal | undefined,
+  options: CallOptions,
 ): Promise<number | undefined> {
-  const info = await backend.head(address, { signal });
+  const info = await backend.head(address, options);
   return info?.sha256 === undefined || info.sha256 === address ? info?.size : undefined;
 }
 

@@ -68,8 +68,43 @@ describe("the number of calls in flight", () => {
     expect(afterFirst(59, 4 * MiB)).toBe(6);
     expect(afterFirst(500, 4 * MiB)).toBe(8);
     expect(afterFirst(59, 40 * MiB)).toBe(4);
-    // Those that carry nothing may double each round anyway.
-    expect(afterFirst(500, 4096)).toBe(4);
+  });
+
+  test("double from sixteen on if they are small and none fails, wherever the store is", () => {
+    // The last one carries as much with four.
+    for (const [roundTrip, rate] of [
+      [1, 1e9],
+      [50, 1e9],
+      [1, 4096],
+    ] as const) {
+      const controller = createController(4);
+      const limits = driver(controller, { roundTrip, rate }).complete(400, 4096);
+      expect(limits.slice(0, 5)).toEqual([4, 4, 4, 4, 16]);
+      expect([...new Set(limits)]).toEqual([4, 16, 32, 64]);
+      controller.retry();
+      expect(controller.limit()).toBe(4);
+    }
+  });
+
+  test("fall back if so many small ones take half of the rate", () => {
+    const line = { roundTrip: 1, rate: 4096 };
+    const controller = createController(4);
+    const { complete } = driver(controller, line);
+    complete(25, 4096);
+    expect(controller.limit()).toBe(32);
+    line.rate /= 3;
+    expect(complete(60, 4096).at(-1)).toBe(16);
+  });
+
+  test("are as many as at first once one is not small", () => {
+    const controller = createController(4);
+    const small = driver(controller, { roundTrip: 1, rate: 4096 });
+    expect(small.complete(200, 4096).at(-1)).toBe(64);
+    const large = driver(controller, { roundTrip: 10, rate: 250_000 });
+    expect(new Set(large.complete(400, 4 * MiB))).toEqual(new Set([4]));
+    const other = createController(4);
+    driver(other, far()).complete(100, 4096);
+    expect(Math.max(...driver(other, far()).complete(200))).toBe(64);
   });
 
   test("stay as many as at first if one of the first fails", () => {
