@@ -49,32 +49,30 @@ export async function runSuite(
   }
 }
 
-/** What a second measurement may contradict: a missed target of time. A count that is wrong once is wrong. */
-export function isDoubtful({ verdict, kind }: Target): boolean {
-  return verdict === "missed" && kind !== "exact";
+/** Whether a second measurement may contradict it: a missed target of time. A count that is wrong once is wrong. */
+export function isDoubtful({ verdict, kind, unit }: Target): boolean {
+  return verdict === "missed" && (kind !== "exact" || unit === "exponent");
 }
 
 /**
- * The result of a suite that was measured a second time, because for minutes something else may have used
- * the memory or the disk of the machine. Of a time, the second measurement decides what the first missed;
- * one that only the second missed is inconclusive. A count that either missed is missed. Notes say what
- * each measurement found.
+ * The result of a suite that was measured a second time, because something else may have used the memory or
+ * the disk of the machine for minutes. If the first measurement missed a time, the second decides. A count
+ * that either missed is missed. All else is that of the first. Notes say what each measurement found.
  */
 export function confirmed(first: SuiteResult, second: SuiteResult): SuiteResult {
   if (second.status !== "completed") return second;
   const notes: string[] = [];
-  const targets = second.targets.map((target): Target => {
-    const before = first.targets.find(({ name }) => name === target.name);
-    if (before === undefined) return target;
-    if (![before, target].some(({ verdict }) => verdict === "missed")) return target;
-    const [then, now] = [before, target].map((one) => `${formatMeasured(one)}, ${one.verdict}`);
+  const targets = first.targets.map((target): Target => {
+    const again = second.targets.find(({ name }) => name === target.name);
+    if (again === undefined) return target;
+    const isCount = again.kind === "exact" && again.verdict === "missed" && !isDoubtful(again);
+    if (!isDoubtful(target) && !isCount) return target;
+    const [then, now] = [target, again].map((one) => `${formatMeasured(one)}, ${one.verdict}`);
     notes.push(`${target.name}: measured twice, ${then}; then ${now}; ${formatBound(target)}`);
-    if (before.verdict !== "missed" && target.kind !== "exact")
-      return { ...target, verdict: "inconclusive" };
-    return before.kind === "exact" && before.verdict === "missed" ? before : target;
+    return again;
   });
   const seconds = first.seconds + second.seconds;
-  return { ...second, seconds, targets, notes: [...second.notes, ...notes] };
+  return { ...first, seconds, targets, notes: [...first.notes, ...notes] };
 }
 
 /** Baselines and charts find measurements, targets and counters by name. */

@@ -39,8 +39,17 @@ describe("of two measurements of a suite", () => {
     expect(decide(good, good)).toEqual([1, "met", []]);
   });
 
-  test("what only the second missed is inconclusive", () => {
-    expect(decide(good, bad).slice(0, 2)).toEqual([2, "inconclusive"]);
+  test("what the first did not miss stays as it was, and so does what was not measured again", () => {
+    expect(decide(good, bad)).toEqual([1, "met", []]);
+    const unclear: Target = { ...bad, verdict: "inconclusive" };
+    expect(decide(unclear, bad)).toEqual([2, "inconclusive", []]);
+    expect(decide(bad, { ...good, name: "other" })).toEqual([2, "missed", []]);
+  });
+
+  test("the second decides a missed exponent of times", () => {
+    const exponent = (one: Target): Target => ({ ...one, kind: "exact", unit: "exponent" });
+    expect(decide(exponent(bad), exponent(good)).slice(0, 2)).toEqual([1, "met"]);
+    expect(decide(exponent(good), exponent(bad)).slice(0, 2)).toEqual([1, "met"]);
   });
 
   test("a count that is wrong once is missed", () => {

@@ -148,8 +148,9 @@ async function runSuites(
     const measured = await runSuite(suite, { ...given, store: access }, reason);
     // A suite that ended because of the signal has not failed.
     signal.throwIfAborted();
-    const result = also(judge(measured));
-    end(result);
+    const judged = judge(measured);
+    end(judged);
+    const result = also(judged);
     await show(result);
     return result;
   };

@@ -77,6 +77,9 @@ export function chunksAtOnce({ chunkSize }: Memory, bytes: number): number {
   return Math.min(CHUNKS_AT_ONCE, Math.max(1, chunks - 1));
 }
 
+/** Deletions of one call, in flight or waiting for that. */
+const DELETIONS_MAX = 64;
+
 /**
  * Deletes blobs that nothing refers to, such as those of a write that failed. What cannot be deleted
  * now is left to a sweep.
@@ -87,10 +90,10 @@ export async function discard(
   { backend }: Pick<ObjectsContext, "backend">,
   addresses: readonly Address[],
 ): Promise<boolean> {
-  // Of its own: a client that waits for it must not wait for others.
+  // For each call, so that a client does not wait for what others delete.
   const requests = parallelRequests();
   let all = true;
-  await inParallel(addresses, WAITING_MAX, (address) =>
+  await inParallel(addresses, DELETIONS_MAX, (address) =>
     requests
       .one((given) => backend.delete(address, given))
       .catch(() => {
@@ -99,6 +102,3 @@ export async function discard(
   );
   return all;
 }
-
-/** Deletions that wait for their turn. */
-const WAITING_MAX = 64;

@@ -40,9 +40,9 @@ export interface WriteOptions {
   readonly dedupSecret?: Uint8Array | undefined;
   /**
    * The most chunks in flight at once, 1 to 64, by default 64. Up to that, the number follows what
-   * is measured: it begins with 4, is up to 8 if a chunk takes long to arrive, and 16 and more if
-   * chunks are short, grows while more transfer faster, as they do to a store far away, and falls if
-   * the backend has to retry. Each takes about three times its size of `memory`.
+   * is measured: it begins with 4, is up to 8 if a chunk takes long to arrive, grows while more
+   * transfer faster, as they do to a store far away, and falls if the backend has to retry. Each takes
+   * about three times its size of `memory`.
    */
   readonly concurrency?: number | undefined;
 }

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
-import { type Address, StorageError } from "@idk/storage";
-import { inParallel, parallelRequests, type ParallelRequests } from "@idk/storage/blobs";
+import { type Address, type CallOptions, StorageError } from "@idk/storage";
+import { inParallel, parallelRequests } from "@idk/storage/blobs";
 import type { Garbage } from "../../catalog/records.ts";
 import type { ObjectsContext } from "../context.ts";
 import type { CollectReport } from "../objects.ts";
@@ -11,6 +11,9 @@ import { withLease } from "./lease.ts";
 const BATCH = 256;
 /** Trees deleted at once, each blob after the one before it. */
 const TREES_AT_ONCE = 64;
+
+/** Makes a request when it is its turn, as long as the lease is held. */
+type Ask = <T>(request: (given: CallOptions) => Promise<T>) => Promise<T>;
 
 /**
  * Deletes garbage that is due; see `Maintenance.collect`.
@@ -36,13 +39,21 @@ export async function collectGarbage(
       if (after === undefined || !isHeld() || signal?.aborted === true) return;
       await context.run.ready();
       const deleted: Address[] = [];
+      const isOver = (): boolean => !isHeld() || signal?.aborted === true;
+      const ask: Ask = (request) =>
+        requests.one((given) => {
+          // It may have waited for long.
+          if (isOver()) throw new Error("another process may collect garbage now");
+          return request({ ...given, signal });
+        });
       await inParallel(due, TREES_AT_ONCE, async (garbage) => {
-        if (!isHeld() || signal?.aborted === true) return;
+        if (isOver()) return;
         try {
-          const blobs = await deleteGarbage(context, garbage, requests, signal);
+          const blobs = await deleteGarbage(context, garbage, ask, signal);
           report.blobs += blobs;
           deleted.push(garbage.address);
         } catch (error) {
+          if (isOver()) return;
           report.failed += 1;
           context.warn(`the blob ${garbage.address} cannot be deleted`, error);
         }
@@ -63,7 +74,7 @@ export async function collectGarbage(
 async function deleteGarbage(
   { backend, contents, canRead, warn }: ObjectsContext,
   { address, kind }: Garbage,
-  requests: ParallelRequests,
+  ask: Ask,
   signal: AbortSignal | undefined,
 ): Promise<number> {
   const below: Address[] = [];
@@ -75,13 +86,13 @@ async function deleteGarbage(
       }
     } catch (error) {
       if (isMissing(error)) {
-        if ((await backend.head(address, { signal })) === undefined) return 0;
+        if ((await ask((given) => backend.head(address, given))) === undefined) return 0;
       } else if (!(error instanceof StorageError) || mayPass(error)) throw error;
       warn(`the content root ${address} is damaged: its chunks are left to a sweep`, error);
     }
   }
   for (const blob of [...below.toReversed(), address]) {
-    await requests.one((given) => backend.delete(blob, given), { signal });
+    await ask((given) => backend.delete(blob, given));
   }
   return below.length + 1;
 }

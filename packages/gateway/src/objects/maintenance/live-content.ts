@@ -16,7 +16,7 @@ export interface LiveContent extends Pick<AddressSet, "has"> {
   addObject(root: Address, contents: readonly ContentRoot[]): Promise<void>;
 }
 
-/** Trees walked at once. Their roots are fetched as many at once as transfer fastest. */
+/** Trees walked at once. The store decides how many of their roots are fetched at once. */
 const TREES_AT_ONCE = 64;
 /** Garbage read at once. */
 const GARBAGE_PAGE = 1000;

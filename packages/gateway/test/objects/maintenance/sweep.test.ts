@@ -295,6 +295,27 @@ test("garbage that cannot be deleted does not stop the rest", async () => {
   expect(await objects.maintenance.collect()).toEqual({ blobs: 10, failed: 290 });
 });
 
+test("a collection that is ended neither reports nor deletes what waits", async () => {
+  await using rig = await openRig();
+  const controller = new AbortController();
+  let deleted = 0;
+  const backend = wrapBackend(rig.backend, {
+    delete: () => async () => {
+      deleted += 1;
+      await Bun.sleep(5);
+      if (deleted >= 6) controller.abort();
+    },
+  });
+  const names = Array.from({ length: 100 }, (_, i) => i.toString(16).padStart(64, "0") as Address);
+  const due = rig.clock.now;
+  await rig.catalog.addGarbage(names.map((address) => ({ address, kind: "identity", due })));
+  const objects = await objectsOf(rig, { backend });
+  expect(await objects.maintenance.collect(controller.signal)).toMatchObject({ failed: 0 });
+  expect(rig.warnings).toEqual([]);
+  expect(deleted).toBeLessThan(40);
+  expect((await rig.catalog.dueGarbage(due, 100)).length).toBeGreaterThan(60);
+});
+
 test("garbage is due by the store's clock, also for a process that has just begun", async () => {
   await using rig = await openRig();
   const { bucket, catalog, clock } = rig;

@@ -54,6 +54,11 @@ export async function check(
     throw new StorageError("usage", "readData must be a number from 0 to 1");
   if (options.deleteDamaged === true && options.shard !== undefined)
     throw new StorageError("usage", "deleteDamaged cannot be combined with shard");
+  const { concurrency } = options;
+  const asking = {
+    requests: parallelRequests({ concurrency }),
+    fetching: parallelBlobs(repository.backend, { concurrency }),
+  };
   if (options.deleteDamaged === true) await requireNoVersions(repository, signal);
   const counts = problemCounts();
   let isSound = true;
@@ -65,11 +70,6 @@ export async function check(
     onProblem?.(problem);
   };
 
-  const { concurrency } = options;
-  const asking = {
-    requests: parallelRequests({ concurrency }),
-    fetching: parallelBlobs(repository.backend, { concurrency }),
-  };
   const state = await readState(repository, {
     ...options,
     onRefused: (refused: RefusedHead) => options.onRefused?.(refused),

@@ -7,9 +7,9 @@
  *
  * - **The base** is how many there are without a reason for more. It is given, and if the first round's
  *   calls show that they would carry less than a process can seal or open, up to twice that: a store 50 ms
- *   away then has eight chunks in flight and not four, while one nearby keeps four. If the first calls are
- *   small, which take hardly any memory, and none of them fails, it is sixteen.
- * - **Small calls** double each round from there on, unless their rate falls by half.
+ *   away then has eight chunks in flight and not four, while one nearby keeps four.
+ * - **Small calls** take hardly any memory. If the first ones succeed, sixteen follow at once; then their
+ *   number doubles each round, unless their rate falls below half of what it was with fewer.
  * - **Slow start** doubles the number each round, until a doubling brings less than a quarter more,
  *   which is how BBR finds that the line is full (Cardwell et al., "BBR: Congestion-Based Congestion
  *   Control", ACM Queue 14(5), 2016). The number before that doubling is the knee. Beyond it, the
@@ -63,10 +63,10 @@ const ROUNDS_AFTER_REFUSED = 8;
 const RETRY_PRESSURE = 10;
 const PRESSURE_MAX = 3 * RETRY_PRESSURE;
 
-/** The base of small calls. */
+/** Small calls in flight once the first ones have succeeded. */
 const SMALL_AT_ONCE = 16;
 
-/** Of small calls, more stay in flight unless their rate falls below this part of what it was with fewer. */
+/** Small calls stay as many as they are unless their rate falls below this part of that with fewer. */
 const KEEPS_UP = 0.5;
 
 /** A call for nothing is worth so many bytes, so that small and large ones are measured alike. */
@@ -121,7 +121,7 @@ function earnedBy({ calls, rate: fewer }: Measured, rate: number): number {
 /** @param first the number in flight at first: 2 or more */
 export function createController(first: number): Controller {
   let limit = first;
-  /** What is kept while more bring nothing: `first` to twice that; sixteen of small calls. */
+  /** What is kept while more bring nothing: `first` to twice that. */
   let base = first;
   let running = 0;
   /** When the last call ended, if none is running. */
@@ -198,9 +198,15 @@ export function createController(first: number): Controller {
     if (!isWarm) {
       isWarm = true;
       if (wait > 0 || slow || !isReached) return;
+      if (most <= CALL_BYTES) {
+        start = { calls: limit, rate };
+        knee = start;
+        change(Math.max(limit, SMALL_AT_ONCE));
+        return;
+      }
       // Bytes in flight = rate × round trip, for the rate of the process.
       const needed = Math.ceil((PROCESS_RATE * shortest) / (most + CALL_BYTES));
-      base = Math.max(first, most <= CALL_BYTES ? SMALL_AT_ONCE : Math.min(needed, 2 * first));
+      base = Math.max(first, Math.min(needed, 2 * first));
       change(base);
       return;
     }
@@ -215,7 +221,7 @@ export function createController(first: number): Controller {
     const earnedSinceStart = earnedBy(start, rate);
     const earned =
       limit > knee.calls ? Math.min(earnedSinceStart, earnedBy(knee, rate)) : earnedSinceStart;
-    const costsNothing = most <= CALL_BYTES && rate >= KEEPS_UP * knee.rate;
+    const costsNothing = most <= CALL_BYTES && rate >= KEEPS_UP * Math.max(start.rate, knee.rate);
     if (earned < limit && limit > base && !costsNothing) {
       if (earnedSinceStart < knee.calls) knee = start;
       change(Math.max(knee.calls, Math.floor(earned)));
@@ -224,7 +230,7 @@ export function createController(first: number): Controller {
     } else if (hasPauses) return;
     else if (wait > 0) wait -= 1;
     else if (!slow && mayGrow && isReached) {
-      if (doubling) knee = { calls: limit, rate };
+      if (doubling && limit < CALLS_MAX) knee = { calls: limit, rate };
       change(doubling ? 2 * limit : limit + 1);
     }
   };
@@ -282,7 +288,7 @@ export function createController(first: number): Controller {
             }
             isMeasured = true;
             // As many of them as of small ones would take much memory.
-            if (most <= CALL_BYTES && bytes > CALL_BYTES && base > first) beginAgain();
+            if (most <= CALL_BYTES && bytes > CALL_BYTES && limit > first) beginAgain();
             if (bytes > 2 * most) shortest = Infinity;
             most = Math.max(most, bytes);
             if (2 * bytes >= most) shortest = Math.min(shortest, Math.max(now - started, CLOCK));

@@ -36,7 +36,7 @@ export interface Parallel<Tool, Item> {
   ): Promise<void>;
 }
 
-/** Requests, of which a caller may also make one by one and at the same time. */
+/** As `Parallel`. A caller may also make single requests, at the same time. */
 export interface ParallelRequests extends Parallel<CallOptions, unknown> {
   /** @throws StorageError `aborted`, and what the request throws */
   one<T>(
@@ -47,7 +47,7 @@ export interface ParallelRequests extends Parallel<CallOptions, unknown> {
 
 /**
  * For requests that transfer next to nothing, such as `head` and `delete`. The work is given what to pass
- * to each of them. If it makes no request, or hides that one failed, that is measured, too.
+ * to each of them. It is measured as a whole: it has to make a request, and to throw if that fails.
  *
  * @throws StorageError `usage`
  */

@@ -86,14 +86,27 @@ describe("the number of calls in flight", () => {
     }
   });
 
-  test("fall back if so many small ones take half of the rate", () => {
+  test("fall back if the rate of small ones falls below half, at once or step by step", () => {
+    for (const factor of [0.3, 0.6]) {
+      const line = { roundTrip: 1, rate: 4096 };
+      const controller = createController(4);
+      const { complete } = driver(controller, line);
+      for (let before = 0; before < controller.limit();) {
+        before = controller.limit();
+        complete(before + 5, 4096);
+        line.rate *= factor;
+      }
+      expect(complete(200, 4096).at(-1)).toBeLessThanOrEqual(16);
+    }
+  });
+
+  test("return to four if sixteen small ones have less than half of the rate of four", () => {
     const line = { roundTrip: 1, rate: 4096 };
     const controller = createController(4);
     const { complete } = driver(controller, line);
-    complete(25, 4096);
-    expect(controller.limit()).toBe(32);
+    expect(complete(5, 4096).at(-1)).toBe(16);
     line.rate /= 3;
-    expect(complete(60, 4096).at(-1)).toBe(16);
+    expect(complete(40, 4096).at(-1)).toBe(4);
   });
 
   test("are as many as at first once one is not small", () => {
@@ -102,6 +115,9 @@ describe("the number of calls in flight", () => {
     expect(small.complete(200, 4096).at(-1)).toBe(64);
     const large = driver(controller, { roundTrip: 10, rate: 250_000 });
     expect(new Set(large.complete(400, 4 * MiB))).toEqual(new Set([4]));
+    const many = createController(24);
+    expect(driver(many, { roundTrip: 1, rate: 4096 }).complete(300, 4096).at(-1)).toBe(64);
+    expect(driver(many, { roundTrip: 10, rate: 250_000 }).complete(100).at(-1)).toBe(24);
     const other = createController(4);
     driver(other, far()).complete(100, 4096);
     expect(Math.max(...driver(other, far()).complete(200))).toBe(64);
