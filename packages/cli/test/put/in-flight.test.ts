@@ -51,7 +51,7 @@ test.each([
       },
   });
   try {
-    for (let i = 0; i < 100; i++) writeFileSync(join(folder, `${i}`), new Uint8Array(size).fill(i));
+    for (let i = 0; i < 200; i++) writeFileSync(join(folder, `${i}`), new Uint8Array(size).fill(i));
     const { recipient } = await generateIdentity();
     const { lines, session } = newSession();
     const options = {
@@ -64,7 +64,7 @@ test.each([
     } as const;
     const files = () => filesToPut([folder], undefined, { skipped: ignore, unreadable: ignore });
     await putFiles(createStore({ backend }), { files }, options, async () => undefined, session);
-    expect(lines).toHaveLength(100);
+    expect(lines).toHaveLength(200);
     expect(seen.inFlight).toBe(0);
     expect(seen.most).toBeWithin(least, most + 1);
   } finally {

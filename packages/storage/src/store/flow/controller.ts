@@ -201,7 +201,7 @@ export function createController(first: number): Controller {
       if (most <= CALL_BYTES) {
         start = { calls: limit, rate };
         knee = start;
-        change(Math.max(limit, SMALL_AT_ONCE));
+        change(Math.max(SMALL_AT_ONCE, 2 * limit));
         return;
       }
       // Bytes in flight = rate × round trip, for the rate of the process.
