@@ -502,6 +502,22 @@ describe("prune ends, and deletes nothing,", () => {
     await expectWhole(given, made.slice(0, 2));
   });
 
+  test("where markers are lost, also of heads that are longer than listed", async () => {
+    const { given, made } = await prepared();
+    await given.backend.deleteMarker!(formatMarker(made[2]!.backup.marker));
+    given.clock.now += GRACE + 2 * HOUR;
+    const listsTooShort = wrapBackend(given.backend, {
+      list: (list) =>
+        async function* listed(...rest) {
+          for await (const blob of list(...rest)) yield { ...blob, size: Math.min(blob.size, 100) };
+        },
+    });
+    const before = await blobs(given);
+    const pruning = prune(await given.open(volatileHeadMemory(), listsTooShort));
+    expect((await failure(pruning)).message).toContain("lost the marker");
+    expect(await blobs(given)).toEqual(before);
+  });
+
   test("where the marker of settings is lost", async () => {
     const { given } = await prepared();
     const repository = await given.open();

@@ -18,33 +18,19 @@ interface FarStore {
 /** A store that is far away once it has been filled. */
 function farStore(state: { now: number; isFar: boolean }): FarStore {
   const count = { now: 0, most: 0, begun: 0 };
-  const far = async <T>(call: () => Promise<T>): Promise<T> => {
-    if (!state.isFar) return call();
-    count.begun += 1;
-    count.now += 1;
-    count.most = Math.max(count.most, count.now);
-    await Bun.sleep(AWAY);
-    count.now -= 1;
-    return call();
-  };
-  const backend = wrapBackend(memory({ now: () => state.now }), {
-    get:
-      (inner) =>
-      (...given) =>
-        far(() => inner(...given)),
-    getRange:
-      (inner) =>
-      (...given) =>
-        far(() => inner(...given)),
-    head:
-      (inner) =>
-      (...given) =>
-        far(() => inner(...given)),
-    delete:
-      (inner) =>
-      (...given) =>
-        far(() => inner(...given)),
-  });
+  const far =
+    <Given extends unknown[], T>(inner: (...given: Given) => Promise<T>) =>
+    async (...given: Given): Promise<T> => {
+      if (!state.isFar) return inner(...given);
+      count.begun += 1;
+      count.now += 1;
+      count.most = Math.max(count.most, count.now);
+      await Bun.sleep(AWAY);
+      count.now -= 1;
+      return inner(...given);
+    };
+  const inner = memory({ now: () => state.now });
+  const backend = wrapBackend(inner, { get: far, getRange: far, head: far, delete: far });
   const most = (): number => {
     const found = count.most;
     count.most = 0;
