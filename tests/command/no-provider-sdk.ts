@@ -4,11 +4,8 @@ import { plugin } from "bun";
 plugin({
   name: "no-provider-sdk",
   setup(build) {
-    build.onLoad(
-      { filter: /node_modules\/(@aws-sdk|@smithy|minio|fast-xml-parser)\// },
-      ({ path }) => {
-        throw new Error(`${path} is loaded`);
-      },
-    );
+    build.onLoad({ filter: /node_modules\/(@aws-sdk|@smithy|minio|htmlparser2)\// }, ({ path }) => {
+      throw new Error(`${path} is loaded`);
+    });
   },
 });

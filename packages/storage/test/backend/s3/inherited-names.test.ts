@@ -4,7 +4,6 @@ import { decodeEntities } from "../../../src/backend/http/entities.ts";
 import { initBucket } from "../../../src/backend/s3/provision/init-bucket.ts";
 import { createStore, StorageError } from "../../../src/index.ts";
 import { alice, codeOf } from "../../support.ts";
-import { rejects } from "../rejects.ts";
 import {
   errorResponse,
   first,
@@ -70,13 +69,10 @@ describe.each(INHERITED)("the name %s from a server", (name) => {
     expect(failed).toMatchObject([{ key: failing, error: { code: "unavailable" } }]);
   });
 
-  test("as an element is ignored, or the response is rejected", async () => {
+  test("as an element is ignored", async () => {
     const entry = `<${name}>x</${name}><Contents><Key>${NAME}</Key><${name}/><Size>5</Size></Contents>`;
     using fake = served(() => xmlResponse(`${entry}<IsTruncated>false</IsTruncated>`));
-    const listing = Array.fromAsync(fake.backend.list(""));
-    const refused = name === "__proto__" || name === "constructor";
-    if (refused) await rejects(listing, "unavailable");
-    else expect(await listing).toEqual([{ name: NAME, size: 5 }]);
+    expect(await Array.fromAsync(fake.backend.list(""))).toEqual([{ name: NAME, size: 5 }]);
     expect(decodeEntities(`&${name};`)).toBe(`&${name};`);
   });
 

@@ -1,18 +1,19 @@
 /** To be imported when needed, so that programs that list nothing do not load the parser. */
-import { XMLParser } from "fast-xml-parser";
-import { hasTooMuchMarkup, isElement, type XmlElement } from "./xml.ts";
+import { Parser } from "htmlparser2";
+import { hasTooMuchMarkup, type XmlElement } from "./xml.ts";
 
-/** Without attributes, number conversion and trimming. Entities are decoded in `textOf`. */
-const PARSER_OPTIONS = {
-  preserveOrder: true,
-  ignoreAttributes: true,
-  ignoreDeclaration: true,
-  ignorePiTags: true,
-  parseTagValue: false,
-  processEntities: false,
-  trimValues: false,
-  jPath: false,
-};
+/** Listings have four levels. */
+const MAX_DEPTH = 16;
+
+/** An element whose end has not been read. */
+interface OpenElement {
+  readonly name: string;
+  text: string;
+  readonly children: XmlElement[];
+}
+
+/** Entities are decoded in `textOf`. */
+const PARSER_OPTIONS = { xmlMode: true, decodeEntities: false };
 
 /**
  * Parses a document and returns its root element, or undefined if it is not well-formed. An empty
@@ -21,16 +22,37 @@ const PARSER_OPTIONS = {
  */
 export function parseXml(text: string): XmlElement | undefined {
   const trimmed = text.trim();
-  if (trimmed === "") return [];
+  if (trimmed === "") return { name: "", text: "", children: [] };
   if (trimmed.includes("<!D") || hasTooMuchMarkup(trimmed)) return undefined;
-  try {
-    const [root, ...rest] = new XMLParser(PARSER_OPTIONS).parse(trimmed) as XmlElement;
-    const [name, children] = Object.entries(root ?? {})[0] ?? [];
-    if (rest.length > 0 || !isElement(children)) return undefined;
-    // The parser accepts truncated documents, but those do not end with the root's end tag.
-    return children.length === 0 || trimmed.endsWith(`</${name}>`) ? children : undefined;
-  } catch {
-    // Nested too deeply, or with an element named like `__proto__`.
-    return undefined;
-  }
+  const roots: XmlElement[] = [];
+  const open: OpenElement[] = [];
+  /** Where their tags begin. */
+  const starts: number[] = [];
+  let isWellFormed = true;
+  const parser = new Parser(
+    {
+      onopentagname(name) {
+        const element: OpenElement = { name, text: "", children: [] };
+        (open.at(-1)?.children ?? roots).push(element);
+        open.push(element);
+        starts.push(parser.startIndex);
+        if (open.length <= MAX_DEPTH) return;
+        isWellFormed = false;
+        parser.pause();
+      },
+      ontext(data) {
+        const element = open.at(-1);
+        if (element !== undefined) element.text += data;
+        else if (data.trim() !== "") isWellFormed = false;
+      },
+      onclosetag(_, isImplied) {
+        open.pop();
+        // By its own tag, as in `<a/>`, or else by that of another one, or by the end of the document.
+        if (starts.pop() !== parser.startIndex && isImplied) isWellFormed = false;
+      },
+    },
+    PARSER_OPTIONS,
+  );
+  parser.end(trimmed);
+  return isWellFormed && roots.length === 1 ? roots[0] : undefined;
 }

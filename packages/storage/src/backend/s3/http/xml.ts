@@ -1,11 +1,13 @@
 import { StorageError } from "../../../errors.ts";
 import { decodeEntities } from "../../http/entities.ts";
 
-/**
- * The children of an XML element, in order; each is an object with the child's name as its only key.
- * Comes from the server, so that any element may be missing, repeated or malformed.
- */
-export type XmlElement = readonly Readonly<Record<string, unknown>>[];
+/** An XML element. Comes from the server, so that any child may be missing, repeated or malformed. */
+export interface XmlElement {
+  readonly name: string;
+  /** Its text, without that of its children; references are not decoded. */
+  readonly text: string;
+  readonly children: readonly XmlElement[];
+}
 
 /**
  * The most characters of markup in a document: `<`, `&` and `=`. The longest real page, of 1000 entries
@@ -27,26 +29,13 @@ export function hasTooMuchMarkup(text: string): boolean {
 
 /** The child elements with this name. */
 export function childrenOf(element: XmlElement, name: string): XmlElement[] {
-  const children: XmlElement[] = [];
-  for (const node of element) {
-    const child = Object.hasOwn(node, name) ? node[name] : undefined;
-    if (isElement(child)) children.push(child);
-  }
-  return children;
+  return element.children.filter((child) => child.name === name);
 }
 
 /** The text of the first child element with this name, or undefined if there is none. */
 export function textOf(element: XmlElement, name: string): string | undefined {
-  const child = element.find((node) => Object.hasOwn(node, name))?.[name];
-  if (!isElement(child)) return undefined;
-  let text = "";
-  for (const { "#text": part } of child) if (typeof part === "string") text += part;
-  return decodeEntities(text);
-}
-
-/** Whether a value of a node is an element rather than text. */
-export function isElement(value: unknown): value is XmlElement {
-  return Array.isArray(value);
+  const child = element.children.find((each) => each.name === name);
+  return child && decodeEntities(child.text);
 }
 
 /** @param operation the protocol's name of the request, such as `ListObjectsV2` */

@@ -182,11 +182,11 @@ function nameIn(
   keyPrefix: string,
   isName: (text: string) => boolean,
 ): string | undefined {
-  for (const plain of [key, urlDecoded(key)]) {
+  const nameOf = (plain: string): string | undefined => {
     const name = plain.slice(keyPrefix.length);
-    if (plain.startsWith(keyPrefix) && isName(name)) return name;
-  }
-  return undefined;
+    return plain.startsWith(keyPrefix) && isName(name) ? name : undefined;
+  };
+  return nameOf(key) ?? nameOf(urlDecoded(key));
 }
 
 function urlDecoded(key: string): string {
