@@ -14,24 +14,16 @@ export function aborted(signal: AbortSignal): StorageError {
  * Settles with the promise, or rejects with `aborted` as soon as the signal fires. The promise's own
  * work continues, but is no longer awaited.
  */
-export async function untilAborted<T>(
-  promise: Promise<T>,
-  signal: AbortSignal | undefined,
-): Promise<T> {
+export function untilAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (signal === undefined) return promise;
-  let stop = (): void => {};
-  const fired = new Promise<never>((_, reject) => {
-    stop = () => reject(aborted(signal));
+  // Not Promise.race, which takes twice as long.
+  return new Promise((resolve, reject) => {
+    const stop = (): void => reject(aborted(signal));
+    const settled = (): void => signal.removeEventListener("abort", stop);
     if (signal.aborted) stop();
     else signal.addEventListener("abort", stop, { once: true });
+    promise.finally(settled).then(resolve, reject);
   });
-  try {
-    return await Promise.race([promise, fired]);
-  } finally {
-    signal.removeEventListener("abort", stop);
-    // A promise that loses the race may still reject, and then has no other handler.
-    promise.catch(() => {});
-  }
 }
 
 /** Waits, or rejects with `aborted` as soon as the signal fires. */

@@ -1,7 +1,8 @@
-import { throwIfAborted, untilAborted } from "./abort.ts";
+import type { LimitFunction } from "p-limit";
+import { aborted, throwIfAborted } from "./abort.ts";
 
 /** Runs some of the calls at the same time, and the others once those have ended. */
-export type Queue = <T>(call: () => Promise<T>) => Promise<T>;
+export type Queue = LimitFunction;
 
 /**
  * Runs a call in its turn.
@@ -15,23 +16,21 @@ export async function inTurn<T>(
   signal: AbortSignal | undefined,
 ): Promise<T> {
   throwIfAborted(signal);
-  let pending: typeof call | undefined = call;
-  let begin = (): void => {};
-  const begun = new Promise<void>((resolve) => {
-    begin = resolve;
+  // It begins at once: there is no wait to be ended, which would cost more than the queue.
+  if (signal === undefined || queue.activeCount < queue.concurrency) return queue(call);
+  return new Promise((resolve, reject) => {
+    let pending: typeof call | undefined = call;
+    const leave = (): void => {
+      // The queue keeps its entry, which must not keep the caller's buffers alive.
+      pending = undefined;
+      reject(aborted(signal));
+    };
+    signal.addEventListener("abort", leave, { once: true });
+    const begin = async (): Promise<T> => {
+      signal.removeEventListener("abort", leave);
+      throwIfAborted(signal);
+      return pending!();
+    };
+    queue(begin).then(resolve, reject);
   });
-  const result = queue(async () => {
-    throwIfAborted(signal);
-    begin();
-    return pending!();
-  });
-  try {
-    await untilAborted(begun, signal);
-  } catch (error) {
-    // The queue keeps its entry, which must not keep the caller's buffers alive.
-    pending = undefined;
-    result.catch(() => {});
-    throw error;
-  }
-  return result;
 }

@@ -79,7 +79,7 @@ export async function sendTo<T>(
     });
     arrived = true;
     requireUncompressed(response, method);
-    const received = receive(response, deadline, stall, false);
+    const received = receive(response, method, deadline, stall, false);
     if (response.ok) return await read(received);
     const error = await errorResponse(received);
     const result = onError(error, sent);

@@ -26,21 +26,27 @@ export interface HttpResponse {
  * Reads a response under the deadline of its request, which is extended as long as the body arrives
  * fast enough.
  *
+ * @param method of the request
  * @param stall milliseconds in which 1 KiB per second must arrive or the response end
  * @param atOnce whether short bodies may be read in one piece. That is cheaper, but only bounded if
  *   the runtime does not decompress bodies by itself, as browsers do
  */
 export function receive(
   response: Response,
+  method: string,
   deadline: Deadline,
   stall: number,
   atOnce: boolean,
 ): HttpResponse {
-  deadline.extend(stall, TOO_SLOW);
   const { status, headers } = response;
+  // Nothing follows the headers, although they may announce the length of the object.
+  if (method === "HEAD") return { status, headers, chunks: nothing, cancel: deadline.cancel };
+  deadline.extend(stall, TOO_SLOW);
   const chunks = (): AsyncGenerator<Uint8Array> => chunksOf(response, deadline, stall, atOnce);
   return { status, headers, chunks, cancel: deadline.cancel };
 }
+
+async function* nothing(): AsyncGenerator<never> {}
 
 async function* chunksOf(
   response: Response,

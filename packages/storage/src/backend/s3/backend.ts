@@ -53,7 +53,7 @@ export function s3Backend(config: BucketConfig): Backend {
         throw exceptionError(error, `open ${description}`, undefined);
       },
     );
-    const connection = await untilAborted(connecting, signal);
+    const connection = connected ?? (await untilAborted(connecting, signal));
     return { connection, config, features };
   };
 

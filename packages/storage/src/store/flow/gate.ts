@@ -7,6 +7,7 @@ import { CHILD_BLOB_MAX } from "../../format/limits.ts";
 import { createController } from "./controller.ts";
 import { inTurn } from "../../queue.ts";
 import { isTooLong } from "../../errors.ts";
+import { throwIfAborted } from "../../abort.ts";
 import pLimit from "p-limit";
 
 /**
@@ -63,7 +64,10 @@ export function createGate<Tool>(
   return {
     width: () => Math.min(limits.most, controller.limit()),
     async pass(work, { signal, size }) {
-      const bytes = await inTurn(inOrder, () => window.enter(size, signal), signal);
+      throwIfAborted(signal);
+      const bytes =
+        (inOrder.activeCount === 0 ? window.tryEnter(size) : undefined) ??
+        (await inTurn(inOrder, () => window.enter(size, signal), signal));
       try {
         return await work(tool);
       } finally {

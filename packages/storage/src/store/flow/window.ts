@@ -17,6 +17,12 @@ export interface Window {
    */
   enter(size?: number, signal?: AbortSignal): Promise<number | undefined>;
   /**
+   * As `enter`, without waiting, while no call of it does.
+   *
+   * @returns undefined also if no place is free
+   */
+  tryEnter(size?: number): number | undefined;
+  /**
    * Gives a place back.
    *
    * @param bytes that were taken for it; by default the mean of those that are in, for a pipeline, which
@@ -66,8 +72,8 @@ export function createWindow(options: WindowOptions): Window {
   /** An item of unknown size is taken to be as large as the largest until now. */
   const sizeOf = (size: number | undefined): number =>
     size ?? (varies ? controller.largest() : Infinity);
-  const tryEnter = (size: number | undefined): number | undefined => {
-    if (held >= Math.min(most, controller.limit())) return undefined;
+  const tryEnter = (size?: number): number | undefined => {
+    if (isClosed || held >= Math.min(most, controller.limit())) return undefined;
     const bytes = memoryOf(itemBytes, sizeOf(size));
     if (held < CALLS_MIN) budget.take(bytes);
     else if (!budget.tryTake(bytes)) return undefined;
@@ -77,7 +83,7 @@ export function createWindow(options: WindowOptions): Window {
   };
   const wake = (): void => {
     if (pending === undefined) return;
-    const bytes = isClosed ? undefined : tryEnter(pending.size);
+    const bytes = tryEnter(pending.size);
     if (!isClosed && bytes === undefined) return;
     const { resolve } = pending;
     pending = undefined;
@@ -123,6 +129,7 @@ export function createWindow(options: WindowOptions): Window {
       throwIfAborted(signal);
       return taken;
     },
+    tryEnter,
     leave,
     close() {
       isClosed = true;

@@ -13,7 +13,9 @@ const credentials = { accessKeyId: "KEY", secretAccessKey: "secret" };
 async function shown(access: BucketAccess | undefined) {
   if (access === undefined) return undefined;
   const { url, region, isCustomEndpoint } = access;
-  const { accessKeyId, secretAccessKey, sessionToken } = await access.credentials();
+  const { credentials } = access;
+  const { accessKeyId, secretAccessKey, sessionToken } =
+    typeof credentials === "function" ? await credentials() : credentials;
   access.close();
   const path = url.pathname.replace(/\/$/u, "");
   const found = { origin: url.origin, path, region, isCustomEndpoint };

@@ -33,7 +33,7 @@ afterEach(() => {
 /** The region in the signature of a request. */
 async function signingRegion(options: Partial<S3Options>): Promise<string | undefined> {
   const connection = await connect(s3Config({ ...OPTIONS, ...options }));
-  const { headers } = await connection.sign({ method: "HEAD", key: "", headers: {} });
+  const { headers } = await connection.sign({ method: "HEAD", key: "", headers: {}, sha256: "" });
   connection.close();
   return /Credential=access-key\/\d{8}\/([^/]+)\/s3\//u.exec(headers["authorization"] ?? "")?.[1];
 }

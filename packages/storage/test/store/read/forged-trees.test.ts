@@ -1,3 +1,4 @@
+import pLimit from "p-limit";
 import { CHILD_BLOB_MAX, CHILD_OVERHEAD, REFERENCE_LENGTH } from "../../../src/format/limits.ts";
 import { alice, codeOf, drain, encodedRoot, nacl, random, sha256 } from "../../support.ts";
 import { type Backend, createStore, loadNaCl, publicKeyOf } from "../../../src/index.ts";
@@ -42,7 +43,7 @@ const opened: OpenedRoot = await readRoot(
     readBuffers: createBufferPool(() => 1),
     rootBuffers: createBufferPool(() => 1),
     blobBuffers: createBufferPool(() => 1),
-    queueTree: (call) => call(),
+    queueTree: pLimit(1),
     writeBuffers: createBufferPool(() => 1),
     flows: createFlows(backend, createMemoryBudget(Infinity)),
     deduplicates: () => false,

@@ -1,5 +1,6 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import { alice, aliceStore, nacl, outcome, random, sha256 } from "../../support.ts";
+import pLimit from "p-limit";
 import { CHILD_OVERHEAD } from "../../../src/format/limits.ts";
 import { type ReadyWorkers, createLeafWorkers } from "../../../src/store/workers/pool.ts";
 import { checkStoreOptions } from "../../../src/store/check-options.ts";
@@ -127,7 +128,7 @@ async function countedContext(dedupSecret?: Uint8Array) {
     readBuffers: createBufferPool(() => 5),
     rootBuffers: createBufferPool(() => 5),
     blobBuffers: createBufferPool(() => 5),
-    queueTree: (call) => call(),
+    queueTree: pLimit(1),
     writeBuffers: createBufferPool(() => 5),
     flows: createFlows(backend, createMemoryBudget(Infinity)),
     deduplicates: () => dedupSecret !== undefined,

@@ -8,8 +8,8 @@ export interface BucketAccess {
   readonly region: string;
   /** Whether the endpoint is another than Amazon's default. */
   readonly isCustomEndpoint: boolean;
-  /** Cheap, because they are kept until they expire. */
-  credentials(): Promise<Credentials>;
+  /** As they are, or a function, which is cheap, because it keeps them until they expire. */
+  readonly credentials: Credentials | (() => Promise<Credentials>);
   close(): void;
 }
 
@@ -41,7 +41,7 @@ export function knownAccess(config: BucketConfig): BucketAccess | undefined {
     url: new URL(`/${bucket}`, endpoint),
     region,
     isCustomEndpoint: true,
-    credentials: async () => credentials,
+    credentials,
     close() {},
   };
 }

@@ -1,5 +1,11 @@
+import { untilAborted } from "../../../abort.ts";
 import { StorageError, usage } from "../../../errors.ts";
-import { type BucketConfig, requirePrintable, requirePrintableKeys } from "../bucket-config.ts";
+import {
+  type BucketConfig,
+  type Credentials,
+  requirePrintable,
+  requirePrintableKeys,
+} from "../bucket-config.ts";
 import { type BucketAccess, knownAccess } from "./access.ts";
 import { type ConnectProbe, connectProbe } from "./probes/connect-probe.ts";
 import { type ProtocolProbe, protocolProbe } from "./probes/protocol-probe.ts";
@@ -11,12 +17,15 @@ export interface UnsignedRequest {
   readonly method: "PUT" | "GET" | "HEAD" | "DELETE";
   /** The object's key; empty for the bucket itself. */
   readonly key: string;
-  readonly query?: Readonly<Record<string, string>>;
+  readonly query?: Readonly<Record<string, string>> | undefined;
   readonly headers: Readonly<Record<string, string>>;
+  /** The SHA-256 of the body. */
+  readonly sha256: string;
 }
 
 export interface SignedRequest {
   readonly url: string;
+  /** Belongs to the caller. */
   readonly headers: Record<string, string>;
 }
 
@@ -39,8 +48,11 @@ export interface Connection {
   readonly protocol: ProtocolProbe;
   /** The server's clock, according to its responses. */
   readonly clock: ServerClock;
-  /** @throws the SDK's own error if it finds no credentials */
-  sign(request: UnsignedRequest): Promise<SignedRequest>;
+  /**
+   * @param signal ends a wait for credentials
+   * @throws the SDK's own error if it finds no credentials; StorageError `aborted`, `usage`
+   */
+  sign(request: UnsignedRequest, signal?: AbortSignal): Promise<SignedRequest>;
   /**
    * Prepares URLs of objects, by their keys, all with the same credentials and time.
    *
@@ -68,37 +80,40 @@ export function connectTo(access: BucketAccess, config: BucketConfig): Connectio
   }
   const sign = createSigner(region);
   const probe = connectProbe(url, config.timeouts.connect);
+  // Of a URL, each takes as long as a part of the signature.
+  const { origin, host } = url;
   const base = url.pathname.replace(/\/$/u, "");
 
+  const currentCredentials = async (signal?: AbortSignal): Promise<Credentials> => {
+    const { credentials: known } = access;
+    const credentials = typeof known === "function" ? await untilAborted(known(), signal) : known;
+    requirePrintableKeys(credentials);
+    return credentials;
+  };
+
   return {
-    ownBucketUrl: isCustomEndpoint ? `${url.origin}${base}/` : undefined,
+    ownBucketUrl: isCustomEndpoint ? `${origin}${base}/` : undefined,
     server: serverAddress(url).text,
     probe,
     protocol: protocolProbe(url, config),
     clock: serverClock(),
     endpointFromEnvironment: config.endpoint === undefined && isCustomEndpoint,
-    async sign({ method, key, query = {}, headers }) {
-      const credentials = await access.credentials();
-      requirePrintableKeys(credentials);
+    async sign({ method, key, query, headers: given, sha256 }, signal) {
+      const credentials = await currentCredentials(signal);
       const path = `${base}/${encodePath(key)}`;
-      const search = queryString(query);
+      const search = query === undefined ? "" : queryString(query);
       // This machine's clock. The SDK's own date is corrected after a clock skew error, which would
       // make the outcome of a call depend on the calls before it.
-      const signed = sign(
-        { method, path, query: search, headers: { ...headers, host: url.host } },
+      const headers = sign(
+        { method, path, query: search, host, headers: given, sha256 },
         credentials,
         new Date(),
       );
-      for (const [name, value] of Object.entries(signed)) {
-        requirePrintable(`the header ${name}`, value);
-      }
-      // `fetch` sets the host from the URL, and some runtimes reject it as a header.
-      const { host: _, ...rest } = signed;
-      return { url: `${url.origin}${path}${search && `?${search}`}`, headers: rest };
+      for (const name in headers) requirePrintable(`the header ${name}`, headers[name]);
+      return { url: `${origin}${path}${search && `?${search}`}`, headers };
     },
     async presign(seconds) {
-      const credentials = await access.credentials();
-      requirePrintableKeys(credentials);
+      const credentials = await currentCredentials();
       // In whole seconds, as the URLs have it.
       const now = Math.floor(Date.now() / 1000) * 1000;
       const sessionEnd = credentials.expiration?.getTime() ?? Infinity;
@@ -111,13 +126,13 @@ export function connectTo(access: BucketAccess, config: BucketConfig): Connectio
         );
       }
       const time = new Date(now);
-      const queryOf = createPresigner({ region, credentials, host: url.host, time, expiresIn });
+      const queryOf = createPresigner({ region, credentials, host, time, expiresIn });
       return {
         expires: new Date(now + expiresIn * 1000),
         temporary: Boolean(credentials.sessionToken),
         urlOf(key) {
           const path = `${base}/${encodePath(key)}`;
-          return `${url.origin}${path}?${queryOf(path)}`;
+          return `${origin}${path}?${queryOf(path)}`;
         },
       };
     },

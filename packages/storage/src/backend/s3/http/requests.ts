@@ -12,7 +12,7 @@ import { send } from "./send.ts";
 /** The SHA-256 of no bytes, which the signature of a request without a body contains. */
 const EMPTY_SHA256 = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 
-export interface S3Request extends UnsignedRequest {
+export interface S3Request extends Omit<UnsignedRequest, "sha256"> {
   /** What the request does and to what, to follow "cannot" in messages. */
   readonly action: string;
   readonly body?: { readonly bytes: Uint8Array; readonly sha256: string } | undefined;
@@ -35,7 +35,7 @@ export async function sendRequest<T>(
   read: (response: HttpResponse) => Promise<T>,
   onError?: (response: ErrorResponse) => T | Promise<T> | undefined,
 ): Promise<T> {
-  const { signal, action, body, method } = request;
+  const { signal, action, body, method, key, query } = request;
   throwIfAborted(signal);
   const { firstByte, stall } = config.timeouts;
   const ms = firstByteMs(firstByte, body?.bytes.length ?? 0);
@@ -43,27 +43,24 @@ export async function sendRequest<T>(
   const deadline = startDeadline(signal, ms, action, server);
   const unwatch = probe.watch(deadline, action);
   try {
-    const unsigned = {
-      ...request,
-      headers: { "x-amz-content-sha256": body?.sha256 ?? EMPTY_SHA256, ...request.headers },
-    };
-    const { url, headers } = await untilAborted(
-      connection.sign(unsigned).catch((error: unknown) => {
+    const sha256 = body?.sha256 ?? EMPTY_SHA256;
+    const { url, headers } = await connection
+      .sign({ method, key, query, headers: request.headers, sha256 }, deadline.signal)
+      .catch((error: unknown) => {
         throw exceptionError(error, action, signal, CREDENTIALS_PROVIDER);
-      }),
-      deadline.signal,
-    );
+      });
+    // A compressed response would not have the announced length.
+    headers["accept-encoding"] = "identity";
     const response = await send(url, {
       method,
-      // A compressed response would not have the announced length.
-      headers: { ...headers, "accept-encoding": "identity" },
+      headers,
       ...(body === undefined ? {} : { body: body.bytes as Uint8Array<ArrayBuffer> }),
       redirect: "manual",
       signal: deadline.signal,
     });
     probe.responded();
     connection.clock.observe(response.headers.get("date"));
-    const received = receive(response, deadline, stall, true);
+    const received = receive(response, method, deadline, stall, true);
     if (response.ok) {
       protocol.responded();
       return await read(received);

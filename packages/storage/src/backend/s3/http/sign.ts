@@ -7,11 +7,17 @@ interface Signable {
   /** Percent-encoded, as is the query, whose parameters are in the order of their names. */
   readonly path: string;
   readonly query: string;
-  /** By lower-case name, with `host` and `x-amz-content-sha256`. */
+  readonly host: string;
+  /** By lower-case name, without those that a signature adds. */
   readonly headers: Readonly<Record<string, string>>;
+  /** The SHA-256 of the body. */
+  readonly sha256: string;
 }
 
-/** Signs a request, and returns all of its headers. */
+/**
+ * Signs a request, and returns its headers, but not the host, which `fetch` sets from the URL, and which some
+ * runtimes reject as a header.
+ */
 type Sign = (request: Signable, credentials: Credentials, time: Date) => Record<string, string>;
 
 /**
@@ -20,16 +26,21 @@ type Sign = (request: Signable, credentials: Credentials, time: Date) => Record<
  */
 export function createSigner(region: string): Sign {
   const keyOf = signingKeys(region);
-  return ({ method, path, query, headers: given }, credentials, time) => {
+  const scopeAt = scopes(region);
+  return ({ method, path, query, host, headers: given, sha256 }, credentials, time) => {
     const { accessKeyId, secretAccessKey, sessionToken } = credentials;
-    const { moment, date, scope } = scopeOf(time, region);
-    const headers: Record<string, string> = { ...given, "x-amz-date": moment };
+    const { moment, date, scope } = scopeAt(time);
+    const headers: Record<string, string> = {
+      ...given,
+      "x-amz-content-sha256": sha256,
+      "x-amz-date": moment,
+    };
     if (sessionToken) headers["x-amz-security-token"] = sessionToken;
-    const names = Object.keys(headers).toSorted();
-    const lines = names.map((name) => `${name}:${canonicalValue(headers[name]!)}\n`).join("");
+    const names = ["host", ...Object.keys(headers)].toSorted();
+    let lines = "";
+    for (const name of names) lines += `${name}:${canonicalValue(headers[name] ?? host)}\n`;
     const signed = names.join(";");
-    const payload = headers["x-amz-content-sha256"];
-    const canonical = [method, path, query, lines, signed, payload].join("\n");
+    const canonical = `${method}\n${path}\n${query}\n${lines}\n${signed}\n${sha256}`;
     const signature = signatureOf(canonical, moment, scope, keyOf(secretAccessKey, date));
     headers["authorization"] =
       `${ALGORITHM} Credential=${accessKeyId}/${scope}, SignedHeaders=${signed}, Signature=${signature}`;
@@ -59,7 +70,7 @@ export function createPresigner({
   time,
   expiresIn,
 }: PresignSettings): (path: string) => string {
-  const { moment, date, scope } = scopeOf(time, region);
+  const { moment, date, scope } = scopes(region)(time);
   const key = signingKeys(region)(secretAccessKey, date);
   // In the order of their names, as signatures require.
   const query = queryString({
@@ -86,8 +97,11 @@ export function queryString(query: Readonly<Record<string, string>>): string {
 }
 
 export function encodePath(key: string): string {
-  return key.split("/").map(encode).join("/");
+  return PLAIN_PATH.test(key) ? key : key.split("/").map(encode).join("/");
 }
+
+/** What no encoding changes, as in the names of blobs. */
+const PLAIN_PATH = /^[\w.~/-]*$/u;
 
 /** RFC 3986, as signatures require; `encodeURIComponent` leaves five more characters unencoded. */
 function encode(text: string): string {
@@ -112,10 +126,25 @@ function signingKeys(region: string): (secret: string, date: string) => Buffer {
   };
 }
 
-function scopeOf(time: Date, region: string): { moment: string; date: string; scope: string } {
-  const moment = time.toISOString().replaceAll(/[-:]|\.\d+/gu, "");
-  const date = moment.slice(0, 8);
-  return { moment, date, scope: `${date}/${region}/s3/aws4_request` };
+interface Scope {
+  /** As in `20261231T235959Z`. */
+  readonly moment: string;
+  readonly date: string;
+  readonly scope: string;
+}
+
+/** What signatures say of their time: the same for all of a second. */
+function scopes(region: string): (time: Date) => Scope {
+  let latest: (Scope & { readonly second: number }) | undefined;
+  return (time) => {
+    const second = Math.floor(time.getTime() / 1000);
+    if (latest?.second !== second) {
+      const moment = time.toISOString().replaceAll(/[-:]|\.\d+/gu, "");
+      const date = moment.slice(0, 8);
+      latest = { second, moment, date, scope: `${date}/${region}/s3/aws4_request` };
+    }
+    return latest;
+  };
 }
 
 function signatureOf(canonical: string, moment: string, scope: string, key: Buffer): string {
@@ -124,7 +153,7 @@ function signatureOf(canonical: string, moment: string, scope: string, key: Buff
 }
 
 function canonicalValue(value: string): string {
-  return value.trim().replaceAll(/ +/gu, " ");
+  return value.includes(" ") ? value.trim().replaceAll(/ +/gu, " ") : value;
 }
 
 function hmac(key: Buffer, text: string): Buffer {
