@@ -9,6 +9,7 @@ import {
   rename,
   rm,
   stat,
+  unlink,
 } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { Failure, reasonOf, systemCodeOf, usage } from "../errors/failures.ts";
@@ -279,5 +280,6 @@ async function nameExclusively(temporary: string, path: string): Promise<void> {
     await rename(temporary, path);
     return;
   }
-  await rm(temporary, { force: true });
+  // Not rm, which asks for its status before.
+  await unlink(temporary);
 }

@@ -6,8 +6,9 @@
 const UNSAFE =
   /(?![\ufe00-\ufe0f])[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\ufff9-\ufffb]/gu;
 
-/** Most output; tests it faster than UNSAFE. */
+/** Most output; they test it faster than UNSAFE. */
 const HARMLESS = /^[\n\u0020-\u007e]*$/u;
+const HARMLESS_LINE = /^[\u0020-\u007e]*$/u;
 
 /** The most characters of text that someone else wrote in one message. */
 const FOREIGN_MAX = 500;
@@ -31,7 +32,7 @@ const KEY_DATA =
 
 /** Escapes untrusted text into one line that is safe to print on a terminal. */
 export function printable(text: string): string {
-  return text.replace(UNSAFE, escapeCharacter);
+  return HARMLESS_LINE.test(text) ? text : text.replace(UNSAFE, escapeCharacter);
 }
 
 /** Escapes all but line ends. The last line of defence for everything that is printed. */
