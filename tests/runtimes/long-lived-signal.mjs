@@ -1,5 +1,5 @@
 // Usage: bun|node long-lived-signal.mjs [ROUNDS]. Makes thousands of calls under one signal, and prints what they
-// leave behind in it.
+// leave behind in it, and how many connections ten requests for headers open.
 import { createStore, generateIdentity, replicate, withLimit, withRetry } from "@idk/storage";
 import { createServer } from "node:http";
 import { memory } from "@idk/storage/memory";
@@ -71,10 +71,16 @@ const calls = {
 
 const server = createServer((request, response) => {
   request.resume();
+  const isListing = request.url.includes("list-type");
+  const body = isListing ? "<a><IsTruncated>false</IsTruncated></a>" : "content";
   response.setHeader("etag", '"0"');
-  response.end(
-    request.url.includes("list-type") ? "<a><IsTruncated>false</IsTruncated></a>" : "content",
-  );
+  // Also in response to HEAD.
+  response.setHeader("content-length", body.length);
+  response.end(body);
+});
+let connections = 0;
+server.on("connection", () => {
+  connections += 1;
 });
 await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
 const remote = limited(
@@ -91,6 +97,7 @@ const remoteCalls = {
   put: () => remote.put(name, buffer, { signal }),
   get: () => remote.get(name, buffer, { signal }),
   list: () => drain(remote.list("", { signal })),
+  head: () => remote.head(name, { signal }),
 };
 
 const kept = {};
@@ -102,6 +109,9 @@ for (const [call, run] of Object.entries(remoteCalls)) {
   for (let i = 0; i < 5; i++) await run();
   kept[`remote ${call}`] = listeners.size;
 }
+const before = connections;
+for (let i = 0; i < 10; i++) await remoteCalls.head();
+const opened = connections - before;
 
 /** What a signal keeps for each signal derived from it, if the runtime shows it. */
 function dependants() {
@@ -120,7 +130,9 @@ for (let i = 0; i < rounds; i++) {
     for (const run of Object.values(remoteCalls)) await run();
   }
 }
-console.log(JSON.stringify({ kept, derived, listeners: listeners.size, dependants: dependants() }));
+console.log(
+  JSON.stringify({ kept, opened, derived, listeners: listeners.size, dependants: dependants() }),
+);
 await remote.close();
 await local.close();
 server.close();

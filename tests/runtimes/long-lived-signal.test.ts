@@ -19,9 +19,14 @@ describe("thousands of calls under one signal leave nothing behind in it", () =>
         new Response(child.stderr).text(),
       ]);
       if ((await child.exited) !== 0) throw new Error(stderr);
-      const { kept, ...left } = JSON.parse(stdout) as { kept: Record<string, number> };
+      const { kept, opened, ...left } = JSON.parse(stdout) as {
+        kept: Record<string, number>;
+        opened: number;
+      };
       expect(Object.entries(kept).filter(([, listeners]) => listeners !== 0)).toEqual([]);
-      expect(Object.keys(kept)).toHaveLength(19);
+      expect(Object.keys(kept)).toHaveLength(20);
+      // Node closes the connection after each response to HEAD, in case that a body follows.
+      if (runtime === "bun") expect(opened).toBeLessThan(2);
       // A signal derived from it is remembered by Node for as long as it lives.
       expect(left).toEqual({ derived: 0, listeners: 0, dependants: 0 });
     },

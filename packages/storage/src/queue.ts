@@ -18,10 +18,11 @@ export async function inTurn<T>(
   throwIfAborted(signal);
   // It begins at once: there is no wait to be ended, which would cost more than the queue.
   if (signal === undefined || queue.activeCount < queue.concurrency) return queue(call);
+  // The queue keeps its entry after an abort, which must not keep the caller's buffers alive: nothing that it
+  // refers to may refer to the call itself.
+  let pending: typeof call | undefined = call;
   return new Promise((resolve, reject) => {
-    let pending: typeof call | undefined = call;
     const leave = (): void => {
-      // The queue keeps its entry, which must not keep the caller's buffers alive.
       pending = undefined;
       reject(aborted(signal));
     };

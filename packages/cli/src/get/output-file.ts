@@ -280,6 +280,8 @@ async function nameExclusively(temporary: string, path: string): Promise<void> {
     await rename(temporary, path);
     return;
   }
-  // Not rm, which asks for its status before.
-  await unlink(temporary);
+  // Not rm, which calls lstat before. The file is complete, even if someone has removed this name of it.
+  await unlink(temporary).catch((error: unknown) => {
+    if (systemCodeOf(error) !== "ENOENT") throw error;
+  });
 }

@@ -17,7 +17,7 @@ export interface FlushBehind {
   settled(): Promise<void>;
 }
 
-/** Milliseconds between two writes. A write of one result takes as long as the result of a small blob. */
+/** Milliseconds between two writes: to write one result takes as long as to check a small blob. */
 const PAUSE_MS = 10;
 
 /** @param onFailure called once, as soon as a write has failed */

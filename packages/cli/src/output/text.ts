@@ -6,7 +6,7 @@
 const UNSAFE =
   /(?![\ufe00-\ufe0f])[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\ufff9-\ufffb]/gu;
 
-/** Most output; they test it faster than UNSAFE. */
+/** Most output matches these, which are faster to test than UNSAFE. */
 const HARMLESS = /^[\n\u0020-\u007e]*$/u;
 const HARMLESS_LINE = /^[\u0020-\u007e]*$/u;
 

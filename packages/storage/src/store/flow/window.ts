@@ -17,7 +17,7 @@ export interface Window {
    */
   enter(size?: number, signal?: AbortSignal): Promise<number | undefined>;
   /**
-   * As `enter`, without waiting, while no call of it does.
+   * As `enter`, but does not wait. Not to be called while a call of `enter` waits.
    *
    * @returns undefined also if no place is free
    */

@@ -32,6 +32,7 @@ const INVALID: readonly Row[] = [
   ["XML that ends within a tag", () => new Response(`<ListBucketResult>${LAST}</ListBucketRes`)],
   ["two roots", () => new Response(`<a>${LAST}</a><b>${LAST}</b>`)],
   ["an element without its end", () => xmlResponse(`${LAST}<a><b></a>`)],
+  ["a root that ends within its tag", () => new Response("<ListBucketResult xmlns")],
   ["text after the root", () => new Response(`<a>${LAST}</a>b`)],
   ["entities that expand", () => new Response(ENTITY_BOMB)],
   ["deep nesting", () => xmlResponse(LAST + "<a>".repeat(5000) + "</a>".repeat(5000))],
@@ -222,7 +223,7 @@ describe("a listing", () => {
   });
 });
 
-test("XML is read as it was written", () => {
+test("XML is read as it was written, and not if it is cut off", () => {
   const name = fc.constantFrom("Contents", "Key", "a:b", "__proto__", "x-1", "é");
   const text = fc.string({ unit: "grapheme" }).map((given) => given.replaceAll(/[<\r]/gu, ""));
   const element = fc.memo((levels): fc.Arbitrary<XmlElement> => {
@@ -237,7 +238,10 @@ test("XML is read as it was written", () => {
   };
   fc.assert(
     fc.property(element(5), fc.constantFrom("", "/>", " />"), (given, empty) => {
-      expect(parseXml(`<?xml version="1.0"?>\n${written(given, empty)}\n`)).toEqual(given);
+      const xml = `<?xml version="1.0"?>\n${written(given, empty)}`;
+      expect(parseXml(`${xml}\n`)).toEqual(given);
+      for (let end = 1; end < xml.length; end++)
+        expect(parseXml(xml.slice(0, end))).toBeUndefined();
     }),
   );
 });

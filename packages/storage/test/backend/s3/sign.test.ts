@@ -2,6 +2,7 @@ import { expect, test } from "bun:test";
 import { S3Client } from "@aws-sdk/client-s3";
 import fc from "fast-check";
 import { connect } from "../../../src/backend/s3/http/connection.ts";
+import { createSigner } from "../../../src/backend/s3/http/sign.ts";
 import { s3Config } from "../../../src/backend/s3.ts";
 
 const [endpoint, region] = ["https://s3.example:9000", "eu-central-1"] as const;
@@ -56,4 +57,22 @@ test("requests are signed as the SDK signs them", async () => {
     ),
     { numRuns: 50 },
   );
+});
+
+test("signatures are of their own second and day, also if the clock goes back", () => {
+  const request = { method: "GET", path: "/", query: "", host: "host", headers: {}, sha256: "" };
+  const signAt = (sign: ReturnType<typeof createSigner>, time: string) =>
+    sign(request, { accessKeyId: "KEY", secretAccessKey: "secret" }, new Date(time));
+  const sign = createSigner(region);
+  for (const time of [
+    "2026-12-31T23:59:59.001Z",
+    "2026-12-31T23:59:59.999Z",
+    "2027-01-01T00:00:00.000Z",
+    "2027-01-01T00:00:01.000Z",
+    "2026-12-31T23:59:58.000Z",
+  ]) {
+    const signed = signAt(sign, time);
+    expect(signed).toEqual(signAt(createSigner(region), time));
+    expect(signed["x-amz-date"]).toBe(time.replaceAll(/[-:]|\.\d+/gu, ""));
+  }
 });

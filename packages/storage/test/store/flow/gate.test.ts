@@ -46,6 +46,24 @@ describe("a gate", () => {
     expect(budget.used()).toBe(0);
   });
 
+  test("lets nobody in before those that wait", async () => {
+    const gate = createGate(toolOf, createContentBudget(1000), 2, limits);
+    const order: number[] = [];
+    const pass = (call: number) =>
+      gate.pass(async () => {
+        order.push(call);
+        await Promise.resolve();
+      }, {});
+    const all = [1, 2, 3, 4].map(pass);
+    // At each of the next moments, when those before have not all been let in yet.
+    for (let call = 5; call < 40; call++) {
+      await Promise.resolve();
+      all.push(pass(call));
+    }
+    await Promise.all(all);
+    expect(order).toEqual(Array.from({ length: 39 }, (_, index) => index + 1));
+  });
+
   test("gives back the place of a call that fails", async () => {
     const budget = createContentBudget(1000);
     const gate = createGate(toolOf, budget, 2, limits);

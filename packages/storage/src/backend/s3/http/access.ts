@@ -8,7 +8,7 @@ export interface BucketAccess {
   readonly region: string;
   /** Whether the endpoint is another than Amazon's default. */
   readonly isCustomEndpoint: boolean;
-  /** As they are, or a function, which is cheap, because it keeps them until they expire. */
+  /** Or a function that returns them, which is cheap, because it keeps them until they expire. */
   readonly credentials: Credentials | (() => Promise<Credentials>);
   close(): void;
 }

@@ -80,7 +80,7 @@ export function connectTo(access: BucketAccess, config: BucketConfig): Connectio
   }
   const sign = createSigner(region);
   const probe = connectProbe(url, config.timeouts.connect);
-  // Of a URL, each takes as long as a part of the signature.
+  // Read once: each of them, read from a URL, takes as long as a part of a signature.
   const { origin, host } = url;
   const base = url.pathname.replace(/\/$/u, "");
 

@@ -16,7 +16,8 @@ interface OpenElement {
 const PARSER_OPTIONS = { xmlMode: true, decodeEntities: false };
 
 /**
- * Parses a document and returns its root element, or undefined if it is not well-formed. An empty
+ * Parses a document and returns its root element, or undefined if an element does not end, if there is
+ * not one root, or if there is text beside it. End tags of elements that did not begin are ignored. An empty
  * document counts as an empty root. A document type is rejected: no response of an S3 server has
  * one, and only a document type can define entities. So is one with too much markup.
  */
@@ -54,5 +55,7 @@ export function parseXml(text: string): XmlElement | undefined {
     PARSER_OPTIONS,
   );
   parser.end(trimmed);
-  return isWellFormed && roots.length === 1 ? roots[0] : undefined;
+  // Of a root that is cut off within its tag, the parser reports what it does of an empty one.
+  const isComplete = isWellFormed && roots.length === 1 && trimmed.endsWith(">");
+  return isComplete ? roots[0] : undefined;
 }

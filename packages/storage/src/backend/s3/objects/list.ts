@@ -184,7 +184,9 @@ function nameIn(
 ): string | undefined {
   const nameOf = (plain: string): string | undefined => {
     const name = plain.slice(keyPrefix.length);
-    return plain.startsWith(keyPrefix) && isName(name) ? name : undefined;
+    if (!plain.startsWith(keyPrefix) || !isName(name)) return undefined;
+    // A copy, because a part of a string keeps all of it, and so a name would keep its page.
+    return Buffer.from(name, "latin1").toString("latin1");
   };
   return nameOf(key) ?? nameOf(urlDecoded(key));
 }
