@@ -28,6 +28,7 @@ from idk_reference.snapshots.packs import Row, encode_metadata, fill_up, seal_pa
 from idk_reference.snapshots.records import Head, Rule, Snapshot
 from idk_reference.snapshots.session import Session
 from idk_reference.snapshots.writer_keys import owner_seed
+from .forge import flip
 
 IDENTITY = bytes(range(32))
 SEED = owner_seed(IDENTITY)
@@ -577,7 +578,7 @@ def _(forge):
 
 @case("pack-changed", "address", "a pack with a changed byte")
 def _(forge):
-    damaged(forge, lambda row, path: (path.write_bytes(path.read_bytes()[:-1] + b"!"), row)[1])
+    damaged(forge, lambda row, path: (path.write_bytes(flip(path.read_bytes(), -1)), row)[1])
 
 
 @case("pack-with-another-salt", "commit", "a row with another salt")
