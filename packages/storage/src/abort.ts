@@ -16,7 +16,6 @@ export function aborted(signal: AbortSignal): StorageError {
  */
 export function untilAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (signal === undefined) return promise;
-  // Not Promise.race, which takes twice as long.
   return new Promise((resolve, reject) => {
     const stop = (): void => reject(aborted(signal));
     const settled = (): void => signal.removeEventListener("abort", stop);
