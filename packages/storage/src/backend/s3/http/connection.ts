@@ -98,10 +98,10 @@ export function connectTo(access: BucketAccess, config: BucketConfig): Connectio
     protocol: protocolProbe(url, config),
     clock: serverClock(),
     endpointFromEnvironment: config.endpoint === undefined && isCustomEndpoint,
-    async sign({ method, key, query, headers: given, sha256 }, signal) {
+    async sign({ method, key, query = {}, headers: given, sha256 }, signal) {
       const credentials = await currentCredentials(signal);
       const path = `${base}/${encodePath(key)}`;
-      const search = query === undefined ? "" : queryString(query);
+      const search = queryString(query);
       // This machine's clock. The SDK's own date is corrected after a clock skew error, which would
       // make the outcome of a call depend on the calls before it.
       const headers = sign(
