@@ -207,6 +207,20 @@ test("skips a task that the base cannot run, and fails if only the head cannot",
   );
 });
 
+test("nothing is being counted when the comparison fails", async () => {
+  let counting = 0;
+  const comparing = compared([TASK], {
+    async count(_, side) {
+      counting += 1;
+      if (side === "head") await Bun.sleep(10);
+      counting -= 1;
+      throw new Error(`${side} was stopped`);
+    },
+  });
+  expect(await comparing.catch(String)).toContain("base was stopped");
+  expect(counting).toBe(0);
+});
+
 test("an operation that fails ends the comparison", async () => {
   const failing = compared([TASK], {
     pair: async () => {
