@@ -24,6 +24,7 @@ interface Service {
   readonly image: string;
   readonly command?: string | readonly string[];
   readonly environment?: Readonly<Record<string, string>>;
+  readonly healthcheck?: { readonly test?: readonly unknown[] };
   readonly depends_on?: Readonly<Record<string, { readonly condition: string }>>;
 }
 interface Compose {
@@ -52,6 +53,14 @@ describe("packaging/gateway/compose.yml", () => {
       ["balancer", "bucket", "gateway1", "gateway2", "minio", "postgres"].toSorted(),
     );
     expect(services["gateway1"]).toEqual(services["gateway2"]);
+  });
+
+  test("has only words as arguments: one with a colon is a mapping unless it is quoted", () => {
+    for (const { command, healthcheck } of Object.values(services)) {
+      for (const word of [command ?? [], healthcheck?.test ?? []].flat()) {
+        expect(word).toBeTypeOf("string");
+      }
+    }
   });
 
   test("pins every image by its version", () => {
