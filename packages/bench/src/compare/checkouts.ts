@@ -1,4 +1,4 @@
-import { rmSync } from "node:fs";
+import { existsSync, rmSync } from "node:fs";
 import { mkdir, mkdtemp, readFile, realpath } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -49,7 +49,11 @@ export async function checkOut(options: CheckOutOptions): Promise<Checkouts> {
   // Synchronously, so that nothing ends the process meanwhile; if something ends it before, on exit.
   const remove = (): void => {
     process.off("exit", remove);
-    rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
+    // If an entry disappears meanwhile, as one of a process that removes its own files, Bun's rm with `force`
+    // returns without an error and leaves the rest.
+    for (let tries = 0; tries < 10 && existsSync(folder); tries++) {
+      rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
+    }
   };
   process.on("exit", remove);
   /** "base" and "head" have the same length, so that path lengths do not differ. */

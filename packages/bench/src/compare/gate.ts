@@ -1,3 +1,4 @@
+import { allEnded } from "../harness/interleave.ts";
 import type { Comparison, Counter, ProcessPair, Target } from "../report/report.ts";
 import { formatChange } from "../report/units.ts";
 import { QUANTITIES, changedCounters, confirmed, countersOf, isSettled, judge } from "./decide.ts";
@@ -91,11 +92,11 @@ async function count(
   measurer: Measurer,
 ): Promise<Pick<Compared, "counters" | "changes"> | Lacking> {
   const once = async () => {
-    const counting = [measurer.count(task, "base"), measurer.count(task, "head")] as const;
-    // If one fails, the other is still removing its files. The caller removes the folder of both, and Bun's
-    // rm with `force` ends in silence, with everything left, where a file goes meanwhile.
-    await Promise.allSettled(counting);
-    const [base, head] = await Promise.all(counting);
+    // The caller removes the folder of both.
+    const [base, head] = await allEnded([
+      measurer.count(task, "base"),
+      measurer.count(task, "head"),
+    ] as const);
     if ("lacks" in base) return base;
     if ("lacks" in head) {
       throw new Error(`the head lacks ${head.lacks}, which ${task.name} needs and the base has`);

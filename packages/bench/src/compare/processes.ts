@@ -99,7 +99,8 @@ export async function startProcess(
       await answer();
     },
     async [Symbol.asyncDispose]() {
-      await child.stdin.end();
+      // A process that has ended reads no more.
+      await Promise.allSettled([child.stdin.end()]);
       await child.exited;
       await rm(folder, { recursive: true, force: true });
     },

@@ -29,15 +29,38 @@ export async function interleave<Task>(
   }
 }
 
-/** Processes items concurrently in a number of lanes. `work` receives the number of its lane. */
+/**
+ * Like `Promise.all`, but waits until all have ended before it throws the first error: the caller may then
+ * remove the folder or the objects that they use.
+ */
+export async function allEnded<T extends readonly unknown[]>(
+  work: T,
+): Promise<{ -readonly [Key in keyof T]: Awaited<T[Key]> }> {
+  await Promise.allSettled(work);
+  return Promise.all(work);
+}
+
+/**
+ * Processes items concurrently in a number of lanes. `work` receives the number of its lane. If it fails, no
+ * lane takes another item, and the error is thrown when all have ended.
+ */
 export async function inLanes<T>(
   items: readonly T[],
   lanes: number,
   work: (item: T, lane: number) => unknown,
 ): Promise<void> {
   const queue = items.values();
+  let failed = false;
   const lane = async (_: unknown, index: number): Promise<void> => {
-    for (const item of queue) await work(item, index);
+    for (const item of queue) {
+      if (failed) return;
+      try {
+        await work(item, index);
+      } catch (error) {
+        failed = true;
+        throw error;
+      }
+    }
   };
-  await Promise.all(Array.from({ length: lanes }, lane));
+  await allEnded(Array.from({ length: lanes }, lane));
 }

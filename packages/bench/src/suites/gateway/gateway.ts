@@ -82,7 +82,7 @@ async function compared(
   log(`${keys} keys`);
   const catalog = join(program.folder, "keys");
   await fillCatalog(catalog, full.prefix, keys);
-  await fillStore(full, keys);
+  await fillStore(full, keys, signal);
   await using served = await serve({ ...program, store: at("gateway"), catalog, signal });
   const sidesAt = (folder: string) => {
     const direct = at(folder);

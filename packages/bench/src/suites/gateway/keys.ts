@@ -89,12 +89,19 @@ export function expectNames(found: readonly string[], { sha256: hash }: Wanted):
   if (hashOfNames(found) !== hash) throw new Error("wrong names came back");
 }
 
-/** Puts an object for each key. */
-export async function fillStore(access: ObjectStoreAccess, count: number): Promise<void> {
+/** Puts an object for each key. @throws the signal's reason */
+export async function fillStore(
+  access: ObjectStoreAccess,
+  count: number,
+  signal: AbortSignal,
+): Promise<void> {
   const s3 = bareS3(access);
   const hash = sha256(CONTENT);
   const indexes = Array.from({ length: count }, (_, i) => i);
-  await inLanes(indexes, PUTS_AT_ONCE, (index) => s3.put(nameOf(index), CONTENT, hash));
+  await inLanes(indexes, PUTS_AT_ONCE, (index) => {
+    signal.throwIfAborted();
+    return s3.put(nameOf(index), CONTENT, hash);
+  });
 }
 
 /**

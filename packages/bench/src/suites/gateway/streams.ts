@@ -87,7 +87,7 @@ async function inTime({ onBusy, signal }: Streams, work: () => Promise<number>):
     if (status === 200) return;
     if (status !== 503) throw new Error(`the gateway answered with ${status}`);
     onBusy();
-    await sleep(RETRY_MS);
+    await sleep(RETRY_MS, undefined, { signal });
   }
 }
 

@@ -50,7 +50,7 @@ export async function blobPipeline(context: SuiteContext): Promise<Findings> {
       return laneOf(one, own, passes);
     };
     log(`${count} files of ${total / 1e6} MB, ${rounds} rounds`);
-    const lanes = await Promise.all(judged.map((one) => laneFor(one, sources)));
+    const lanes = await Array.fromAsync(judged, (one) => laneFor(one, sources));
     const main = await sampleLanes(lanes, { ...sampling, rounds }, (of) =>
       JUDGED.flatMap((name) => {
         const [own, classic, keyless] = [of(name), of(CLASSIC), of(KEYLESS)];
@@ -68,7 +68,7 @@ export async function blobPipeline(context: SuiteContext): Promise<Findings> {
       }),
     );
     log("other ways, and other mixes of files");
-    const more = await Promise.all([...shown, auto].map((one) => laneFor(one, sources)));
+    const more = await Array.fromAsync([...shown, auto], (one) => laneFor(one, sources));
     for (const [mix, { count: files, total: bytes, ...rest }] of Object.entries(MIXES)) {
       const part = quick ? 0.05 : 1;
       const smaller = { ...rest, count: Math.ceil(files * part), total: bytes * part };
