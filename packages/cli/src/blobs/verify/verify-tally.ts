@@ -75,7 +75,7 @@ export function describeVerify(
   const snapshots =
     snapshotBlobs === undefined
       ? ""
-      : `; ${snapshotBlobs} of the blobs belong to snapshots, which \`idk check\` checks as a whole`;
+      : `; ${snapshotBlobs} of the blobs ${snapshotBlobs === 1 ? "belongs" : "belong"} to snapshots, which \`idk check\` checks as a whole`;
   const summary = `checked ${count(counts.blobs + failed, "blob")}, ${formatBytes(counts.bytes)}${details[depth]}; ${failed || "none"} failed${removed}${snapshots}`;
   // The summary of a deep check names the roots that were not opened.
   return depth === "deep" || counts.roots === 0 ? [summary] : [summary, MAY_LACK_CHUNKS];
