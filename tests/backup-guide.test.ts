@@ -230,7 +230,7 @@ describe("timers of docs/backup.md", () => {
         const places: Readonly<Record<string, string>> = {
           "/usr/local/bin/idk": "idk",
           "/etc /home /srv": "documents",
-          "/etc/idk/config.toml": "web1.toml",
+          "/etc/idk-backup/config.toml": "web1.toml",
           "/Users/ada/Documents": "documents",
         };
         const commands = [await cronCommand(), await launchdCommand(), await systemdCommand()];

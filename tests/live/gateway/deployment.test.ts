@@ -55,17 +55,17 @@ describe("packaging/gateway/compose.yml", () => {
     expect(services["gateway1"]).toEqual(services["gateway2"]);
   });
 
-  test("has only words as arguments: one with a colon is a mapping unless it is quoted", () => {
+  test("has only strings as arguments: one with `: ` is a mapping unless it is quoted", () => {
     for (const { command, healthcheck } of Object.values(services)) {
-      for (const word of [command ?? [], healthcheck?.test ?? []].flat()) {
-        expect(word).toBeTypeOf("string");
+      for (const argument of [command ?? [], healthcheck?.test ?? []].flat()) {
+        expect(argument).toBeTypeOf("string");
       }
     }
   });
 
   test("pins every image by its version", () => {
     for (const [name, { image }] of Object.entries(services)) {
-      if (image === "idk-gateway") continue;
+      if (image.includes("idk-gateway")) continue;
       expect([name, image]).toEqual([name, expect.stringMatching(/:(?:RELEASE\.)?\d+[\d.T-]+/u)]);
     }
   });

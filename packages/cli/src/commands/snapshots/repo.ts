@@ -110,7 +110,7 @@ export const repoAllow: Command = command(
     );
     const table = tableOf(storeNameOf(settings), {
       pinned: { ...pinned, graceSeconds },
-      writer: "/etc/idk/writer.key",
+      writer: "/etc/idk-backup/writer.key",
       names: [...new Set(patterns)],
     });
     await out.result(table.trimEnd(), settingsJson(pinned, found));
