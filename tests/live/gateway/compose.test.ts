@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { randomBytes } from "node:crypto";
-import { mkdtemp, rm } from "node:fs/promises";
+import { appendFile, chmod, mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import {
@@ -22,7 +22,7 @@ const slow = process.env["IDK_TEST_SLOW"] === "1";
 
 const succeeds = async (...argv: string[]) => (await run(root, argv)).exitCode === 0;
 
-/** Whether an engine answers, and Compose is there: the command alone is not enough. */
+/** Whether Docker responds and Compose is installed. */
 const composeRuns = async () =>
   Bun.which("docker") !== null &&
   (await succeeds("docker", "info")) &&
@@ -60,6 +60,8 @@ const missing = slow && !(await composeRuns()) ? ["Docker Compose with an engine
       credentials,
       `[keys.${keys.accessKeyId}]\nsecret = "${keys.secretAccessKey}"\n`,
     );
+    // The containers run as another user.
+    for (const file of [identity, credentials]) await chmod(file, 0o644);
     const port = await freePort();
     const random = () => crypto.randomUUID().replaceAll("-", "");
     const settings = {
@@ -67,14 +69,15 @@ const missing = slow && !(await composeRuns()) ? ["Docker Compose with an engine
       MINIO_SECRET_KEY: random(),
       POSTGRES_PASSWORD: random(),
       GATEWAY_PORT: port,
-      // Not the one of a gateway that somebody runs here.
+      // Not those of a gateway that somebody runs here.
       IDK_IMAGE: "idk-gateway-test",
+      GATEWAY_SUBNET: "172.30.91.0/24",
       IDENTITY_FILE: identity,
       CREDENTIALS_FILE: credentials,
     };
     const lines = Object.entries(settings).map(([name, value]) => `${name}=${value}\n`);
     await Bun.write(join(folder, "env"), lines.join(""));
-    // What an interrupted test left has other passwords.
+    // An interrupted test may have left volumes with other passwords.
     await compose("down", "--volumes", "--remove-orphans");
     await compose("build", "gateway1");
     await compose("up", "--wait");
@@ -113,5 +116,18 @@ const missing = slow && !(await composeRuns()) ? ["Docker Compose with an engine
       JSON.parse(await compose("run", "--rm", "gateway1", "gateway", ...args, "--json"));
     expect(await maintain("check", "--deep")).toEqual({ objects: 1, faults: 0, ok: true });
     expect(await maintain("gc")).toMatchObject({ orphans: 0, deleted: 0, refused: null });
+  });
+
+  test("a lost catalog is rebuilt into a new database", async () => {
+    await compose("stop", "gateway1", "gateway2");
+    await compose("exec", "-T", "postgres", "createdb", "--username=idk", "idk2");
+    await appendFile(join(folder, "env"), "POSTGRES_CATALOG=idk2\n");
+    const spool = join(folder, "spool");
+    await mkdir(spool);
+    await chmod(spool, 0o777);
+    const spooling = ["--volume", `${spool}:/spool`, "--env", "TMPDIR=/spool"];
+    await compose("run", "--rm", ...spooling, "gateway1", "gateway", "rebuild");
+    await compose("up", "--wait");
+    await expectContent();
   });
 });

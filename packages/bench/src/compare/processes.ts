@@ -99,8 +99,11 @@ export async function startProcess(
       await answer();
     },
     async [Symbol.asyncDispose]() {
-      // A process that has ended reads no more.
-      await Promise.allSettled([child.stdin.end()]);
+      try {
+        await child.stdin.end();
+      } catch {
+        // A process that has ended reads no more.
+      }
       await child.exited;
       await rm(folder, { recursive: true, force: true });
     },

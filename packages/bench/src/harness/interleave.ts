@@ -30,8 +30,8 @@ export async function interleave<Task>(
 }
 
 /**
- * Like `Promise.all`, but waits until all have ended before it throws the first error: the caller may then
- * remove the folder or the objects that they use.
+ * Like `Promise.all`, but waits until all have ended before it throws the error of the first one in the list
+ * that failed: the caller may then remove the folder or the objects that they use.
  */
 export async function allEnded<T extends readonly unknown[]>(
   work: T,

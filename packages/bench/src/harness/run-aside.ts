@@ -2,7 +2,8 @@
 import { type Program, answerJob, run } from "./processes.ts";
 
 const controller = new AbortController();
-// Ctrl-C in a terminal reaches all processes. This one waits for the program, which may be cleaning up.
+// Ctrl-C in a terminal reaches all processes. This one ends after the program, because the caller then removes
+// what the program uses.
 for (const name of ["SIGHUP", "SIGINT", "SIGTERM"] as const) {
   process.on(name, () => controller.abort());
 }

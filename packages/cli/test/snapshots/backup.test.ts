@@ -152,7 +152,7 @@ describe("a host that only writes", () => {
     writeFileSync(
       join(host, ".config/idk/config.toml"),
       `recipients = ["${recipient}"]\n[store.main]\nurl = "${owner.store}"\n\n` +
-        table.replace("/etc/idk/writer.key", join(host, "host.key")),
+        table.replace("/etc/idk-backup/writer.key", join(host, "host.key")),
     );
     writeFileSync(join(host, "data"), "of the host");
 

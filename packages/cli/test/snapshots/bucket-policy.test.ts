@@ -69,7 +69,7 @@ await describeMinio(
       writeFileSync(
         join(host.home, ".config/idk/config.toml"),
         `recipients = ["${recipient}"]\n[store.main]\nurl = "${url}"\n\n` +
-          table.replace("/etc/idk/writer.key", join(host.home, "host.key")),
+          table.replace("/etc/idk-backup/writer.key", join(host.home, "host.key")),
       );
       mkdirSync(join(host.home, "data"));
       writeFileSync(join(host.home, "data/name-of-one"), "the first content");

@@ -151,7 +151,7 @@ test("a writer that the owner lets forget does so in its names, and nobody else"
     join(home, ".config/idk/config.toml"),
     `identity = "${join(home, "own.key")}"\nrecipients = ["${recipient}", "${mine}"]\n` +
       `[store.main]\nurl = "${owner.store}"\n\n` +
-      allowed.stdout.replace("/etc/idk/writer.key", join(home, "host.key")),
+      allowed.stdout.replace("/etc/idk-backup/writer.key", join(home, "host.key")),
   );
   // Sealed to the colleague, too.
   const later = [...(await backUp(owner, "web1/a", 3)), ...(await backUp(owner, "home", 2))];

@@ -1,5 +1,6 @@
 /** Resident memory of a gateway with many uploads and downloads at once. */
 import { sizeName } from "../../harness/content.ts";
+import { allEnded } from "../../harness/interleave.ts";
 import { peakRssOf } from "../../harness/memory.ts";
 import type { Findings } from "../../harness/results.ts";
 import { exactTarget } from "../../harness/targets.ts";
@@ -25,13 +26,26 @@ export async function memory(
   await using gateway = await serve({ ...program, store: at("memory"), signal });
   let busy = 0;
   const { access, pid } = gateway;
-  const streams = { access, size, seed, signal, onBusy: () => void busy++ };
+  const stop = new AbortController();
+  const streams = {
+    access,
+    size,
+    seed,
+    signal: AbortSignal.any([signal, stop.signal]),
+    onBusy: () => void busy++,
+  };
+  /** If one fails, the others end before the gateway does. */
+  const one = async (transfer: Promise<void>): Promise<void> =>
+    transfer.catch((error: unknown) => {
+      stop.abort(error);
+      throw error;
+    });
   for (let source = 0; source < SOURCES; source++) await upload(streams, source);
   const start = performance.now();
-  await Promise.all(
+  await allEnded(
     Array.from({ length: many }, (_, i) => [
-      upload(streams, SOURCES + i),
-      download(streams, i % SOURCES),
+      one(upload(streams, SOURCES + i)),
+      one(download(streams, i % SOURCES)),
     ]).flat(),
   );
   const seconds = (performance.now() - start) / 1000;

@@ -8,6 +8,7 @@ import { generateIdentity } from "@idk/storage";
 import { sum } from "simple-statistics";
 import { expectBytes, sha256 } from "../../harness/content.ts";
 import { withFolder } from "../../harness/files.ts";
+import { allEnded } from "../../harness/interleave.ts";
 import { type Findings, lookup, measurementOf, together } from "../../harness/results.ts";
 import { type Lane, sampleLanes } from "../../harness/sampling.ts";
 import { ratioTarget } from "../../harness/targets.ts";
@@ -145,9 +146,7 @@ function laneOf(
       await rm(folder, { recursive: true, force: true });
       Bun.gc(true);
       const { seconds, stages = [], readBack } = await pass(sources, folder);
-      await Promise.all(
-        sources.map(async ({ sha256 }, i) => expectBytes(await readBack(i), sha256)),
-      );
+      await allEnded(sources.map(async ({ sha256 }, i) => expectBytes(await readBack(i), sha256)));
       const [name] = names;
       const [now, before] = [await contentsOf(folder), stored.get(name)];
       if (before) expectRepeated(name, before, now, repeats);
