@@ -10,7 +10,6 @@ import {
   S3Client,
 } from "@aws-sdk/client-s3";
 import { formatIdentity, generateIdentity } from "@idk/storage";
-
 import { root, run } from "../../documents.ts";
 import { skipIfMissing } from "../../servers/require-server.ts";
 import { freePort } from "../../servers/server-process.ts";

@@ -96,7 +96,7 @@ async function count(
     const [base, head] = await allEnded([
       measurer.count(task, "base"),
       measurer.count(task, "head"),
-    ] as const);
+    ]);
     if ("lacks" in base) return base;
     if ("lacks" in head) {
       throw new Error(`the head lacks ${head.lacks}, which ${task.name} needs and the base has`);

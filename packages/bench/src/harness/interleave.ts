@@ -33,7 +33,7 @@ export async function interleave<Task>(
  * Like `Promise.all`, but waits until all have ended before it throws the error of the first one in the list
  * that failed: the caller may then remove the folder or the objects that they use.
  */
-export async function allEnded<T extends readonly unknown[]>(
+export async function allEnded<const T extends readonly unknown[]>(
   work: T,
 ): Promise<{ -readonly [Key in keyof T]: Awaited<T[Key]> }> {
   await Promise.allSettled(work);

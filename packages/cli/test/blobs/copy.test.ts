@@ -183,7 +183,7 @@ await describeMinio("between folders and MinIO", (minio, bucket) => {
     });
     const arrived = async () =>
       (await minio.listKeys(bucket)).filter((key) => key.startsWith("killed/"));
-    await until(async () => (await arrived()).length > 0);
+    await until(async () => (await arrived()).length >= 10);
     child.kill("SIGKILL");
     await child.exited;
     const before = await arrived();
@@ -194,8 +194,8 @@ await describeMinio("between folders and MinIO", (minio, bucket) => {
     });
     const { copied, skipped } = JSON.parse(stdout) as { copied: number; skipped: number };
     expect(copied + skipped).toBe(total);
-    // A busy server may fail to return one of the blobs that are there, and the blob is then sent again.
-    expect(skipped, `${before.length} were there; ${stderr}`).toBeGreaterThan(0);
+    // A busy server may fail to return some of the blobs that are there, which are then sent again.
+    expect(skipped, `${before.length} were there; ${stderr}`).toBeGreaterThan(before.length / 2);
     await ok(["verify", "--deep", address, "--store", target], { env });
   });
 });

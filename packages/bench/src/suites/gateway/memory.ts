@@ -34,18 +34,19 @@ export async function memory(
     signal: AbortSignal.any([signal, stop.signal]),
     onBusy: () => void busy++,
   };
-  /** If one fails, the others end before the gateway does. */
-  const one = async (transfer: Promise<void>): Promise<void> =>
+  /** If the transfer fails, the others end before the gateway does. */
+  const endingOthers = async (transfer: Promise<void>): Promise<void> =>
     transfer.catch((error: unknown) => {
       stop.abort(error);
-      throw error;
+      // The error that came first, or why the run ends; the others fail because of it.
+      throw streams.signal.reason;
     });
   for (let source = 0; source < SOURCES; source++) await upload(streams, source);
   const start = performance.now();
   await allEnded(
     Array.from({ length: many }, (_, i) => [
-      one(upload(streams, SOURCES + i)),
-      one(download(streams, i % SOURCES)),
+      endingOthers(upload(streams, SOURCES + i)),
+      endingOthers(download(streams, i % SOURCES)),
     ]).flat(),
   );
   const seconds = (performance.now() - start) / 1000;
