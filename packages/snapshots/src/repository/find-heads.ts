@@ -1,4 +1,4 @@
-import { StorageError } from "@idk/storage";
+import { type Marker as ListedName, StorageError } from "@idk/storage";
 import type { ChainId } from "../format/names/identifiers.ts";
 import {
   type Marker,
@@ -35,10 +35,12 @@ export async function* listMarkers(
   prefix: string,
   options: { readonly after?: string; readonly limit?: number; readonly signal?: AbortSignal } = {},
 ): AsyncGenerator<ListedMarker> {
-  for await (const { name, storedAt } of backend.listMarkers(prefix, options)) {
-    const marker = parseMarker(name);
-    if (marker !== undefined) yield { marker, storedAt };
-  }
+  for await (const listed of backend.listMarkers(prefix, options)) yield* markerOf(listed);
+}
+
+function* markerOf({ name, storedAt }: ListedName): Generator<ListedMarker> {
+  const marker = parseMarker(name);
+  if (marker !== undefined) yield { marker, storedAt };
 }
 
 /** A marker, if the store lists it: one request for one key. */
@@ -72,22 +74,29 @@ const LIMIT_MAX = 1000;
  * The markers of a chain that may be its newest, newest first. The first takes one request for one key.
  *
  * @param now the store's time, in milliseconds
+ * @param first the first name of the chain in a listing: if it is the newest, it takes no request
  */
 export async function* newestMarkers(
   backend: MarkerBackend,
   chain: ChainId,
   now: number,
   signal?: AbortSignal,
+  first?: ListedName,
 ): AsyncGenerator<ListedMarker> {
   let after = newestMarkersFrom(chain, now);
-  for (let limit = FIRST_LIMIT; ; limit = Math.min(limit * GROWTH, LIMIT_MAX)) {
+  let limit = FIRST_LIMIT;
+  if (first !== undefined && first.name > after) {
+    yield* markerOf(first);
+    after = first.name;
+    limit = GROWTH;
+  }
+  for (; ; limit = Math.min(limit * GROWTH, LIMIT_MAX)) {
     let count = 0;
     const options = { after, limit, ...(signal && { signal }) };
-    for await (const { name, storedAt } of backend.listMarkers(`${chain}/`, options)) {
+    for await (const listed of backend.listMarkers(`${chain}/`, options)) {
       count += 1;
-      after = name;
-      const marker = parseMarker(name);
-      if (marker !== undefined) yield { marker, storedAt };
+      after = listed.name;
+      yield* markerOf(listed);
     }
     if (count < limit) return;
   }
@@ -163,19 +172,19 @@ export async function readHead(
 const CONCURRENCY = 8;
 
 /**
- * Reads heads in the order of their markers, some at once.
+ * Reads what heads or chains of them say, in the order in which they are found, some at once.
  *
  * @param wanted how many at once, if that is fewer than by default; is asked before each
  */
-export async function* readHeads<T>(
-  read: (listed: ListedMarker) => Promise<T>,
-  markers: AsyncIterable<ListedMarker>,
+export async function* readInOrder<Found, T>(
+  read: (found: Found) => Promise<T>,
+  all: AsyncIterable<Found>,
   wanted: () => number = () => CONCURRENCY,
 ): AsyncGenerator<T> {
   const pending: Promise<T>[] = [];
   try {
-    for await (const listed of markers) {
-      const reading = read(listed);
+    for await (const found of all) {
+      const reading = read(found);
       // A rejection is thrown when this item is awaited.
       reading.catch(() => undefined);
       pending.push(reading);

@@ -8,7 +8,7 @@ import {
   listMarkers,
   newestMarkers,
   readHead,
-  readHeads,
+  readInOrder,
 } from "./find-heads.ts";
 import { type HeadMemory, type RememberedHead, isRolledBack, rememberedOf } from "./head-memory.ts";
 import { type Pinned, closedBehind, whyNotAllowed } from "../rules/counting.ts";
@@ -168,7 +168,7 @@ export function repositoryOf(parts: RepositoryParts): Repository {
     };
     let refused = 0;
     const wanted = isAll ? undefined : () => 1 + refused;
-    for await (const found of readHeads(read, markers, wanted)) {
+    for await (const found of readInOrder(read, markers, wanted)) {
       refused += 1;
       if ("error" in found) {
         const { address } = found.marker;

@@ -19,7 +19,7 @@ import {
   listMarkers,
   newestMarkers,
   readHead,
-  readHeads,
+  readInOrder,
 } from "./find-heads.ts";
 import type { MarkerBackend } from "./marker-backend.ts";
 import { rememberedOf } from "./head-memory.ts";
@@ -63,7 +63,7 @@ export async function createRepository(options: CreateOptions): Promise<PinnedRe
   const naCl = await loadNaCl(options.naCl ?? "auto");
   // First, because a listing refuses a folder that does not exist.
   const now = await backend.currentTime({ create: true, ...(signal && { signal }) });
-  for await (const _ of listMarkers(backend, "", { limit: 1, ...(signal && { signal }) })) {
+  for await (const _ of backend.listMarkers("", { limit: 1, ...(signal && { signal }) })) {
     throw new StorageError(
       "usage",
       `${backend.description} has a repository already: open it, or choose another location`,
@@ -272,7 +272,7 @@ function settingsChain(repository: Repository, inForce: FoundSettings, options: 
     async read(now: number): Promise<Lineage<FoundSettings>> {
       const markers = newestMarkers(backend, chain, now, signal);
       const read = async (listed: ListedMarker) => readOne(listed, now);
-      for await (const [name, found] of readHeads(read, markers)) known.set(name, found);
+      for await (const [name, found] of readInOrder(read, markers)) known.set(name, found);
       const heads = [...known.values()].filter((found) => found !== undefined);
       const newestFirst = heads.toSorted((a, b) => compareMarkers(a.marker, b.marker));
       return lineageOf(newestFirst);
@@ -335,7 +335,7 @@ export async function revokeWriter(
   // A head that cannot be read now may be its newest.
   const readable = { ...options, reportUnreadable: false };
   const read = async (listed: ListedMarker) => repository.read(listed, readable);
-  for await (const found of readHeads(read, ahead())) {
+  for await (const found of readInOrder(read, ahead())) {
     if (found?.head.writer === writer) last = Math.max(last, found.head.generation);
   }
   const change = (settings: Settings, time: number) =>

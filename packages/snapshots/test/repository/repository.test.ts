@@ -814,7 +814,7 @@ test("one identity finds its repository again, whatever lies beside it", async (
   expect(await codeOf(discoverRepository({ backend, identity }))).toBe("head");
 });
 
-test("a repository is found with one read for each chain, and behind made-up markers with some at once", async () => {
+test("a repository is found with one read for each chain, two requests at a time, and behind made-up markers with more", async () => {
   const given = await testRepository();
   const { identity, pinned } = given;
   const { marker } = await (await given.open()).settings();
@@ -832,8 +832,7 @@ test("a repository is found with one read for each chain, and behind made-up mar
     },
   });
   expect(await discoverRepository({ backend, identity })).toEqual(pinned);
-  // The settings once more, with their signature.
-  expect([reads, most]).toEqual([3, 1]);
+  expect([reads, most]).toEqual([2, 2]);
   for (let i = 0; i < 40; i++) {
     const address = i.toString(16).padStart(64, "0") as Address;
     const generation = marker.generation + 1 + i;
@@ -841,7 +840,9 @@ test("a repository is found with one read for each chain, and behind made-up mar
   }
   reads = 0;
   expect(await discoverRepository({ backend, identity })).toEqual(pinned);
-  expect([reads, most]).toEqual([43, 8]);
+  expect(reads).toBe(42);
+  // Eight of this chain and, if it comes first, one of the other.
+  expect(most).toBeWithin(8, 10);
   expect(inFlight).toBe(0);
 });
 
@@ -864,7 +865,7 @@ test("markers that someone made up do not hide a repository from its owner", asy
   given.take();
   expect(await discoverRepository({ backend, identity })).toEqual(pinned);
   // The head of the other chain, and all of this one.
-  expect(given.take().get).toBeLessThanOrEqual(1 + 102);
+  expect(given.take().get).toBeLessThanOrEqual(1 + 101);
   // For someone else it is not as if nothing were there.
   const other = await testRepository();
   const error = await discoverRepository({ backend, identity: other.identity }).catch(
@@ -879,6 +880,15 @@ test("markers that someone made up do not hide a repository from its owner", asy
   await storeHead(second, given.owner, head as never);
   const both = await discoverRepository({ backend, identity }).catch((thrown: Error) => thrown);
   expect((both as Error).message).toContain("has settings of 2 repositories of this owner");
+});
+
+test("a marker with a generation that no head can have hides no repository", async () => {
+  const { backend, owner, recipients, identity, pinned } = await testRepository();
+  await backend.putMarker!(`${"0".repeat(32)}/${"0".repeat(16)}-${"0".repeat(64)}`);
+  expect(await discoverRepository({ backend, identity })).toEqual(pinned);
+  const empty = memory();
+  await empty.putMarker!(`${"0".repeat(32)}/${"0".repeat(16)}-${"0".repeat(64)}`);
+  expect(await codeOf(createRepository({ backend: empty, owner, recipients }))).toBe("usage");
 });
 
 describe("forks", () => {

@@ -39,6 +39,11 @@ export function formatMarker({ chain, generation, address }: Marker): string {
   return `${chain}/${invertedGeneration(generation)}-${address}`;
 }
 
+/** The chain of a name that a backend lists, also if its generation is out of range. */
+export function chainOfName(name: string): ChainId {
+  return name.slice(0, 2 * CHAIN_LENGTH) as ChainId;
+}
+
 /** The marker of a name below `heads/`; undefined for any other name, which is no marker. */
 export function parseMarker(name: string): Marker | undefined {
   const [, chain, inverted, address] = NAME.exec(name) ?? [];
