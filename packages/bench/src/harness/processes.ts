@@ -108,7 +108,8 @@ export async function answerJob(work: (job: never) => Promise<unknown>): Promise
   process.stdout.write(outcome, () => process.exit(0));
 }
 
-const CLI = join(import.meta.dirname, "../../../cli");
+const ROOT = join(import.meta.dirname, "../../../..");
+const CLI = join(ROOT, "packages/cli");
 
 /** The entry point of the command's sources. */
 export const SOURCES: string = join(CLI, "src/main.ts");
@@ -122,4 +123,20 @@ export const SOURCES: string = join(CLI, "src/main.ts");
 export async function publishedCommand(): Promise<string> {
   await run({ argv: [process.execPath, join(CLI, "bundle.ts")] });
   return join(CLI, "dist/main.cjs");
+}
+
+/**
+ * Compiles the command for this machine as it is released, for download.
+ *
+ * @param folder an existing one, for the executable and what it is made of
+ * @returns the path of the executable
+ * @throws Error if compiling fails, or nothing is released for this machine
+ */
+export async function releasedCommand(folder: string): Promise<string> {
+  const system = { darwin: "macos", win32: "windows" }[process.platform as string];
+  const platform = `${system ?? process.platform}-${process.arch}`;
+  const script =
+    `const { compileFor } = await import(${JSON.stringify(join(ROOT, "script/release.ts"))});` +
+    `console.log((await compileFor(...${JSON.stringify([platform, folder])})).outfile);`;
+  return (await run({ argv: [process.execPath, "-e", script] })).stdout.trim();
 }

@@ -38,6 +38,10 @@ test("cold-start: each command, beside Bun, without the memory of this process",
     "idk get",
     "idk stat",
     "idk snapshots",
+    "idk put, executable",
+    "idk get, executable",
+    "idk stat, executable",
+    "idk snapshots, executable",
     "put, from sources",
   ]);
   expect(targets.map(({ name, most }) => [name, most])).toEqual([
@@ -46,5 +50,9 @@ test("cold-start: each command, beside Bun, without the memory of this process",
     ["idk get: time to that of bun -e 0", 9],
     ["idk stat: time to that of bun -e 0", 9],
     ["idk snapshots: time to that of bun -e 0", 16],
+    ["idk put, executable: time to that of bun -e 0", 8],
+    ["idk get, executable: time to that of bun -e 0", 8],
+    ["idk stat, executable: time to that of bun -e 0", 8],
+    ["idk snapshots, executable: time to that of bun -e 0", 12],
   ]);
 }, 120_000);

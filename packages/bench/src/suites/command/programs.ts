@@ -58,17 +58,22 @@ interface Command {
   snapshots(store: string): Program;
 }
 
-/** The command, without the settings, keys and journals of the user, which it has below the folder. */
+/**
+ * The command, without the settings, keys and journals of the user, which it has below the folder.
+ *
+ * @param path of a script for Bun, or of an executable
+ */
 export async function commandOf(
-  script: string,
+  path: string,
   folder: string,
   identity: Identity,
   env: Readonly<Record<string, string>> = {},
 ): Promise<Command> {
   const key = join(folder, "idk.key");
   await writeFile(key, `${formatIdentity(identity)}\n`, { mode: 0o600 });
+  const starting = /\.c?[jt]s$/u.test(path) ? [process.execPath, ...RUNTIME_FLAGS, path] : [path];
   const idk = (...args: string[]): Program => ({
-    argv: [process.execPath, ...RUNTIME_FLAGS, script, ...args],
+    argv: [...starting, ...args],
     env: { ...isolatedUserFolders(folder), ...env },
   });
   return {
