@@ -190,7 +190,7 @@ function lengthOf(range: Range | undefined, size: number): number {
 }
 
 /** The largest write to standard output. */
-const OUTPUT_BYTES = 256 * 1024;
+const OUTPUT_BYTES = 1024 * 1024;
 
 /** Writes pieces as they are verified: output before a failure is valid. */
 async function toStandardOutput(

@@ -13,7 +13,8 @@ import {
 } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { Failure, reasonOf, systemCodeOf, usage } from "../errors/failures.ts";
-import { assertRoom, type DiskCalls, openDiskCalls } from "./disk.ts";
+import { openSystemCalls, type SystemCalls } from "../system-calls.ts";
+import { assertRoom } from "./disk.ts";
 import type { HeldFolder } from "./held-folders.ts";
 import { partFiles } from "./part-file.ts";
 
@@ -104,7 +105,7 @@ export async function createOutputFile(
     throw usage(`cannot create ${path}: ${reasonOf(error)}`, error);
   }
   let end = 0;
-  let calls: DiskCalls | undefined;
+  let calls: SystemCalls | undefined;
   /** Up to here the system has begun to write to the disk. */
   let begun = 0;
   /** Set by `keep`. */
@@ -163,7 +164,7 @@ export async function createOutputFile(
         const { blocks } = await handle.stat();
         await assertRoom(bytes - blocks * BLOCK, temporary, path);
         if (bytes < LARGE) return;
-        calls = await openDiskCalls();
+        calls = await openSystemCalls();
         const code = claimed ? undefined : calls?.reserve(handle.fd, bytes);
         if (code !== undefined) throw Object.assign(new Error(code), { code });
       } catch (error) {

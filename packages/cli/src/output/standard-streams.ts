@@ -1,4 +1,5 @@
 import { fstatSync, statSync, write as writeSome } from "node:fs";
+import { openSystemCalls } from "../system-calls.ts";
 
 /** Standard output or standard error. */
 export interface StandardStream {
@@ -21,7 +22,7 @@ export const standardError = (): StandardStream => standardStream("stderr", 2);
  */
 function standardStream(name: "stdout" | "stderr", descriptor: number): StandardStream {
   if (!mayBeTerminal(descriptor) || !process[name].isTTY) {
-    return { terminal: false, write: sequential((data) => writeAll(descriptor, data)) };
+    return { terminal: false, write: sequential(writerTo(descriptor)) };
   }
   const stream = process[name];
   // Each write reports its own error; without a listener, the error would also end the process.
@@ -57,6 +58,23 @@ function mayBeTerminal(descriptor: number): boolean {
     // It is closed; a write will report that.
     return false;
   }
+}
+
+/** From so many bytes on, it pays to let a pipe hold more than the 64 KiB that it has. */
+const LONG = 16 * 2 ** 20;
+/** What Linux allows by default. */
+const PIPE_BYTES = 2 ** 20;
+
+function writerTo(descriptor: number): Write {
+  let written = 0;
+  return async (data) => {
+    const before = written;
+    written += data.length;
+    if (before < LONG && written >= LONG) {
+      (await openSystemCalls())?.widenPipe(descriptor, PIPE_BYTES);
+    }
+    await writeAll(descriptor, data);
+  };
 }
 
 /** Milliseconds to wait before writing to a full pipe again. */

@@ -2,8 +2,8 @@ import { describe, expect, test } from "bun:test";
 import { copyFileSync, mkdirSync, readdirSync, rmSync, statSync } from "node:fs";
 import { open } from "node:fs/promises";
 import { join } from "node:path";
-import { openDiskCalls } from "../../src/get/disk.ts";
 import { createOutputFile } from "../../src/get/output-file.ts";
+import { openSystemCalls } from "../../src/system-calls.ts";
 import { createWorkspace, isolated, MAIN, noise, sameBytes } from "../support/cli.ts";
 import { interrupted, partsIn } from "../support/interrupted.ts";
 
@@ -58,7 +58,7 @@ test.skipIf(!mounts)(mounts ? name : `${name} (skipped: cannot mount)`, async ()
 
 /** Whether this file system can reserve room. */
 async function canReserve(): Promise<boolean> {
-  const calls = await openDiskCalls();
+  const calls = await openSystemCalls();
   await using file = await open(path("probe"), "w");
   calls?.reserve(file.fd, MiB);
   return allocated(path("probe")) >= MiB;

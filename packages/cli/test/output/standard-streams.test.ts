@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
+import { closeSync, constants, openSync, readSync } from "node:fs";
 import { join } from "node:path";
-import { isolated } from "../support/cli.ts";
+import { isolated, newFolder, until } from "../support/cli.ts";
 
 const OUTPUT = join(import.meta.dir, "../../src/output/output.ts");
 const SCREEN = join(import.meta.dir, "../../src/output/screen.ts");
@@ -51,6 +52,51 @@ test.skipIf(process.platform !== "linux")("a write that failed fails no later fl
   const outcomes = (await new Response(child.stderr).text()).trimEnd().split("\n");
   expect(outcomes).toEqual(["output", "ok", "ok"]);
 });
+
+/** Writes 20 MiB, one at a time. */
+const LONG = `
+  const { createOutput } = await import(${JSON.stringify(OUTPUT)});
+  const { createScreen } = await import(${JSON.stringify(SCREEN)});
+  const out = createOutput({ json: false, screen: createScreen() });
+  for (let i = 0; i < 20; i++) await out.bytes(new Uint8Array(2 ** 20).fill(i));
+  process.exit(0);
+`;
+
+test.skipIf(process.platform !== "linux")(
+  "a pipe holds more once much went through it",
+  async () => {
+    const fifo = join(newFolder(), "fifo");
+    Bun.spawnSync(["mkfifo", fifo]);
+    const reader = openSync(fifo, constants.O_RDONLY | constants.O_NONBLOCK);
+    const writer = openSync(fifo, constants.O_WRONLY);
+    const child = Bun.spawn([process.execPath, "-e", LONG], { env: isolated({}), stdout: writer });
+    closeSync(writer);
+    const received: Uint8Array[] = [];
+    const buffer = new Uint8Array(2 ** 21);
+    // One read returns all that the pipe holds.
+    const take = () => {
+      try {
+        const length = readSync(reader, buffer, 0, buffer.length, null);
+        received.push(buffer.slice(0, length));
+        return length;
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code === "EAGAIN") return undefined;
+        throw error;
+      }
+    };
+    let most = 0;
+    await until(() => {
+      most = Math.max(most, take() ?? 0);
+      return most > 2 ** 16;
+    });
+    await until(() => take() === 0);
+    closeSync(reader);
+    expect(await child.exited).toBe(0);
+    const all = Buffer.concat(received);
+    expect(all.length).toBe(20 * 2 ** 20);
+    for (let i = 0; i < 20; i++) expect(all.at(i * 2 ** 20)).toBe(i);
+  },
+);
 
 describe("lines written concurrently", () => {
   test.each([
