@@ -9,13 +9,13 @@ export interface SystemCalls {
   reserve(fd: number, length: number): string | undefined;
   /** Has the system begin to write this part of the file to the disk, and does not wait for it. */
   startWriting(fd: number, offset: number, length: number): void;
-  /** Has a pipe hold as many bytes, if the system allows it. Does nothing to other files. */
+  /** Lets a pipe hold so many bytes, if it holds fewer and the system allows it. Other files stay as they are. */
   widenPipe(fd: number, length: number): void;
 }
 
 const SYMBOLS = {
   fallocate: { args: ["i32", "i32", "i64", "i64"], returns: "i32" },
-  fcntl: { args: ["i32", "i32", "i32"], returns: "i32" },
+  fcntl: { args: ["i32", "i32", "i64"], returns: "i32" },
   sync_file_range: { args: ["i32", "i64", "i64", "u32"], returns: "i32" },
   __errno_location: { args: [], returns: "ptr" },
 } as const;
@@ -23,6 +23,7 @@ const SYMBOLS = {
 const FALLOC_FL_KEEP_SIZE = 1;
 const SYNC_FILE_RANGE_WRITE = 2;
 const F_SETPIPE_SZ = 1031;
+const F_GETPIPE_SZ = 1032;
 
 /** Why there is no room: too large for the file system, its disk is full, or the user's quota is. */
 const NO_ROOM: Readonly<Record<number, string>> = { 27: "EFBIG", 28: "ENOSPC", 122: "EDQUOT" };
@@ -35,8 +36,10 @@ const LIBRARIES: Readonly<Record<string, readonly string[]>> = {
 /** @returns undefined if this system does not have them */
 export async function openSystemCalls(): Promise<SystemCalls | undefined> {
   if (process.platform !== "linux") return undefined;
-  // Loaded here, so that short commands do not wait for it.
-  const { dlopen, read } = await import("bun:ffi");
+  // Loaded here, so that short commands do not wait for it. Some systems forbid the code that it makes.
+  const ffi = await import("bun:ffi").catch(() => undefined);
+  if (ffi === undefined) return undefined;
+  const { dlopen, read } = ffi;
   for (const name of LIBRARIES[process.arch] ?? []) {
     try {
       const { symbols: libc } = dlopen(name, SYMBOLS);
@@ -50,7 +53,10 @@ export async function openSystemCalls(): Promise<SystemCalls | undefined> {
           // The sync at the end reports errors of writing.
           libc.sync_file_range(fd, offset, length, SYNC_FILE_RANGE_WRITE);
         },
-        widenPipe: (fd, length) => void libc.fcntl(fd, F_SETPIPE_SZ, length),
+        widenPipe(fd, length) {
+          const holds = libc.fcntl(fd, F_GETPIPE_SZ, 0);
+          if (holds > 0 && holds < length) libc.fcntl(fd, F_SETPIPE_SZ, length);
+        },
       };
     } catch {
       // Another C library.

@@ -126,17 +126,18 @@ export async function publishedCommand(): Promise<string> {
 }
 
 /**
- * Compiles the command for this machine as it is released, for download.
+ * Compiles the command for this machine as it is released, for download. The first time, npm downloads
+ * the Bun that it contains.
  *
- * @param folder an existing one, for the executable and what it is made of
+ * @param folder an existing one, for the executable and what it is made of: some 250 MB
  * @returns the path of the executable
  * @throws Error if compiling fails, or nothing is released for this machine
  */
-export async function releasedCommand(folder: string): Promise<string> {
+export async function releasedCommand(folder: string, signal?: AbortSignal): Promise<string> {
   const system = { darwin: "macos", win32: "windows" }[process.platform as string];
   const platform = `${system ?? process.platform}-${process.arch}`;
   const script =
     `const { compileFor } = await import(${JSON.stringify(join(ROOT, "script/release.ts"))});` +
     `console.log((await compileFor(...${JSON.stringify([platform, folder])})).outfile);`;
-  return (await run({ argv: [process.execPath, "-e", script] })).stdout.trim();
+  return (await run({ argv: [process.execPath, "-e", script], signal })).stdout.trim();
 }

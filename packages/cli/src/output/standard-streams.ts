@@ -60,9 +60,9 @@ function mayBeTerminal(descriptor: number): boolean {
   }
 }
 
-/** From so many bytes on, it pays to let a pipe hold more than the 64 KiB that it has. */
+/** From this many bytes of output on, a pipe is made to hold more than its 64 KiB. */
 const LONG = 16 * 2 ** 20;
-/** What Linux allows by default. */
+/** The most that Linux allows a user by default. */
 const PIPE_BYTES = 2 ** 20;
 
 function writerTo(descriptor: number): Write {

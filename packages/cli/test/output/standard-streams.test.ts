@@ -53,7 +53,7 @@ test.skipIf(process.platform !== "linux")("a write that failed fails no later fl
   expect(outcomes).toEqual(["output", "ok", "ok"]);
 });
 
-/** Writes 20 MiB, one at a time. */
+/** Writes 20 MiB, one MiB at a time. */
 const LONG = `
   const { createOutput } = await import(${JSON.stringify(OUTPUT)});
   const { createScreen } = await import(${JSON.stringify(SCREEN)});
@@ -84,14 +84,18 @@ test.skipIf(process.platform !== "linux")(
         throw error;
       }
     };
-    let most = 0;
-    await until(() => {
-      most = Math.max(most, take() ?? 0);
-      return most > 2 ** 16;
-    });
-    await until(() => take() === 0);
-    closeSync(reader);
-    expect(await child.exited).toBe(0);
+    try {
+      let most = 0;
+      await until(() => {
+        most = Math.max(most, take() ?? 0);
+        return most > 2 ** 16;
+      });
+      await until(() => take() === 0);
+      expect(await child.exited).toBe(0);
+    } finally {
+      child.kill();
+      closeSync(reader);
+    }
     const all = Buffer.concat(received);
     expect(all.length).toBe(20 * 2 ** 20);
     for (let i = 0; i < 20; i++) expect(all.at(i * 2 ** 20)).toBe(i);

@@ -6,11 +6,11 @@ import {
   StorageError,
   loadNaCl,
 } from "@idk/storage";
-import type { ChainId, RepositoryId } from "../format/names/identifiers.ts";
+import type { RepositoryId } from "../format/names/identifiers.ts";
 import { SETTINGS_CHAIN, chainOf } from "../format/names/chain.ts";
-import { chainOfName } from "../format/names/marker.ts";
+import { chainOfName, formatMarker } from "../format/names/marker.ts";
 import { type ListedMarker, isFaultOfOne, newestMarkers, readInOrder } from "./find-heads.ts";
-import { type Head, decodeHead } from "../format/records/head.ts";
+import { decodeHead } from "../format/records/head.ts";
 import { isAhead, verifiedHead } from "../rules/counting.ts";
 import type { PinnedRepository } from "./repository.ts";
 import { ownerKeyOf } from "../format/keys/writer.ts";
@@ -18,29 +18,27 @@ import { readRecord } from "./records.ts";
 import { requireMarkers } from "./marker-backend.ts";
 import { storeClock } from "./store-clock.ts";
 
-/** What a head says that it is; without a claim if it cannot be read. */
+/** A marker of a chain, and what its head says that it is; without a claim if it cannot be read. */
 interface Claim extends ListedMarker {
-  readonly claim: { readonly head: Head; readonly content: Uint8Array } | undefined;
+  readonly claim:
+    | {
+        readonly repository: RepositoryId;
+        readonly name: string;
+        /** The head, if it says that it has settings. */
+        readonly content: Uint8Array | undefined;
+      }
+    | undefined;
 }
-
-/** A chain, and its first marker by name, which may be one that someone has made up. */
-interface FoundChain {
-  readonly chain: ChainId;
-  readonly first: ListedName;
-}
-
-/** Chains that are read at once. In each, several heads may be. */
-const CHAINS_AT_ONCE = 4;
 
 /** If a chain has more markers and no head that can be read, it is not taken for an empty place. */
 const UNREAD_MAX = 16;
 
 /**
  * Finds the repository of one person at a location, by the settings that the owner's key of this
- * identity signed: all that is needed besides the identity file. Two requests for each chain, so that the
- * head of one is read while the next chain is listed, and one for each marker that others have made up
- * ahead of a chain's heads, some at once: if it passed over them, they could hide the settings behind them,
- * and settings of another repository that they copied in would be found.
+ * identity signed: all that is needed besides the identity file. Each chain takes two requests, of which
+ * one reads its newest head while the next chain is listed. Each marker that others have made up ahead of
+ * a chain's heads takes one more, several at once: if it passed over them, they could hide the settings
+ * behind them, and settings of another repository that they copied in would be found.
  *
  * @returns undefined if there is none
  * @throws StorageError `head` if there are the settings of several repositories of this owner, or none, and a
@@ -63,12 +61,17 @@ export async function discoverRepository({
   const found = new Map<RepositoryId, PinnedRepository>();
   let tried = 0;
   let isHidden = false;
-  // Asked while the first chain is listed.
+  // Requested at the same time as the first listing.
   const time = storeClock(backend).now(signal);
   time.catch(() => undefined);
-  for await (const unread of readInOrder(readChain, chains(), () => CHAINS_AT_ONCE)) {
-    tried += unread;
-    isHidden ||= unread > UNREAD_MAX;
+  try {
+    for await (const newest of readInOrder(newestOf, chains())) {
+      const unread = newest === undefined ? 0 : await readChain(newest);
+      tried += unread;
+      isHidden ||= unread > UNREAD_MAX;
+    }
+  } finally {
+    await Promise.allSettled([time]);
   }
   await time;
   if (found.size === 0 && isHidden) {
@@ -89,24 +92,22 @@ export async function discoverRepository({
   return found.values().next().value;
 
   /**
-   * Reads the newest head of a chain, and keeps the settings if it has them.
+   * Finds the newest head of a chain that is what its place says, and keeps the settings if it has them.
    *
    * @returns the number of markers, if there is no such head
    */
-  async function readChain({ chain, first }: FoundChain): Promise<number> {
+  async function readChain(newest: Claim): Promise<number> {
     const now = await time;
+    const { chain } = newest.marker;
     let count = 0;
-    for await (const { marker, storedAt, claim } of claimsOf(chain, first, now)) {
+    for await (const { marker, storedAt, claim } of claimsFrom(newest, now)) {
       count += 1;
       // Anyone who can put can put a head of another chain or repository here.
-      if (claim === undefined || chain !== chainOf(claim.head.repository, claim.head.name))
-        continue;
-      if (claim.head.name !== SETTINGS_CHAIN) return 0;
-      const { repository } = claim.head;
+      if (claim === undefined || chain !== chainOf(claim.repository, claim.name)) continue;
+      const { repository, content } = claim;
+      if (content === undefined) return 0;
       if (isAhead(marker, storedAt, now)) continue;
-      const settings = unlessFaulty(() =>
-        verifiedHead(claim.content, marker, { repository, owner }),
-      );
+      const settings = unlessFaulty(() => verifiedHead(content, marker, { repository, owner }));
       if (settings?.head.kind !== "repo") continue;
       const { graceSeconds } = settings.head.settings;
       found.set(repository, { repository, owner, graceSeconds });
@@ -115,8 +116,8 @@ export async function discoverRepository({
     return count;
   }
 
-  /** The chains that have markers: one request each. */
-  async function* chains(): AsyncGenerator<FoundChain> {
+  /** The first name of each chain that has any: one request each, and one for the end. */
+  async function* chains(): AsyncGenerator<ListedName> {
     let after: string | undefined = "";
     while (after !== undefined) {
       const options: { after: string; limit: number; signal?: AbortSignal } = {
@@ -125,39 +126,40 @@ export async function discoverRepository({
         ...(signal && { signal }),
       };
       after = undefined;
-      // Also a name with a generation that no head can have, which must not hide what comes after it.
+      // Names with an out-of-range generation are included: they must not hide what comes after them.
       for await (const first of backend.listMarkers("", options)) {
-        const chain = chainOfName(first.name);
-        yield { chain, first };
+        yield first;
         // Greater than every name of this chain.
-        after = `${chain}/g`;
+        after = `${chainOfName(first.name)}/g`;
       }
     }
   }
 
-  /** What the heads of a chain say that they are, newest first. After the first, some are read at once. */
-  async function* claimsOf(chain: ChainId, first: ListedName, now: number): AsyncGenerator<Claim> {
-    const markers = newestMarkers(backend, chain, now, signal, first);
-    const read = async (listed: ListedMarker): Promise<Claim> => {
-      return { ...listed, claim: await claimOf(listed.marker.address) };
-    };
-    try {
-      const newest = await markers.next();
-      if (newest.done === true) return;
-      yield await read(newest.value);
-      yield* readInOrder(read, markers);
-    } finally {
-      await markers.return(undefined);
-    }
+  /** The newest marker of a chain with what its head says, given the chain's first name. */
+  async function newestOf(first: ListedName): Promise<Claim | undefined> {
+    const markers = newestMarkers(backend, chainOfName(first.name), await time, signal, first);
+    for await (const listed of markers) return withClaim(listed);
+    return undefined;
   }
 
-  /** What a head says that it is; undefined if it cannot be read. */
-  async function claimOf(address: string): Promise<Claim["claim"]> {
+  /** The newest marker of a chain and those behind it, of which several are read at once. */
+  async function* claimsFrom(newest: Claim, now: number): AsyncGenerator<Claim> {
+    yield newest;
+    const { marker, storedAt } = newest;
+    const first = { name: formatMarker(marker), storedAt };
+    const markers = newestMarkers(backend, marker.chain, now, signal, first);
+    await markers.next();
+    yield* readInOrder(withClaim, markers);
+  }
+
+  async function withClaim(listed: ListedMarker): Promise<Claim> {
     try {
-      const content = await readRecord(reader, "head", address, signal);
-      return { head: decodeHead(content).head, content };
+      const content = await readRecord(reader, "head", listed.marker.address, signal);
+      const { repository, name } = decodeHead(content).head;
+      const hasSettings = name === SETTINGS_CHAIN;
+      return { ...listed, claim: { repository, name, content: hasSettings ? content : undefined } };
     } catch (error) {
-      if (isFaultOfOne(error)) return undefined;
+      if (isFaultOfOne(error)) return { ...listed, claim: undefined };
       throw error;
     }
   }

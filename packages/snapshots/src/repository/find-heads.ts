@@ -172,7 +172,7 @@ export async function readHead(
 const CONCURRENCY = 8;
 
 /**
- * Reads what heads or chains of them say, in the order in which they are found, some at once.
+ * Calls `read` for each item, several at a time, and yields the results in order.
  *
  * @param wanted how many at once, if that is fewer than by default; is asked before each
  */

@@ -1,4 +1,10 @@
-import { type Backend, type NaClChoice, StorageError, loadNaCl } from "@idk/storage";
+import {
+  type Backend,
+  type Marker as ListedName,
+  type NaClChoice,
+  StorageError,
+  loadNaCl,
+} from "@idk/storage";
 import { GRACE_MIN, PREVIOUS_MAX, UUID_LENGTH } from "../format/limits.ts";
 import {
   type FoundSettings,
@@ -63,10 +69,11 @@ export async function createRepository(options: CreateOptions): Promise<PinnedRe
   const naCl = await loadNaCl(options.naCl ?? "auto");
   // First, because a listing refuses a folder that does not exist.
   const now = await backend.currentTime({ create: true, ...(signal && { signal }) });
-  for await (const _ of backend.listMarkers("", { limit: 1, ...(signal && { signal }) })) {
+  for await (const { name } of backend.listMarkers("", { limit: 1, ...(signal && { signal }) })) {
     throw new StorageError(
       "usage",
-      `${backend.description} has a repository already: open it, or choose another location`,
+      `${backend.description} has a repository already, or what someone has put there (heads/${name}): ` +
+        "open it, or choose another location",
     );
   }
   const repository = randomBytes(UUID_LENGTH).toString("hex") as RepositoryId;
@@ -84,20 +91,21 @@ async function requireFirst(
   signal: AbortSignal | undefined,
 ): Promise<void> {
   const options = signal ? { signal } : {};
-  const listed: ListedMarker[] = [];
+  const name = formatMarker(marker);
+  const listed: ListedName[] = [];
   // Who makes many markers up cannot take more than this.
-  for await (const one of listMarkers(backend, "", { limit: PREVIOUS_MAX, ...options })) {
+  for await (const one of backend.listMarkers("", { limit: PREVIOUS_MAX, ...options })) {
     listed.push(one);
   }
-  const isOwn = (one: ListedMarker) => one.marker.address === marker.address;
+  const isOwn = (one: ListedName) => one.name === name;
   const own = listed.find(isOwn)?.storedAt ?? Infinity;
   if (listed.every((one) => isOwn(one) || one.storedAt > own)) return;
   const undone = await backend
-    .deleteMarker(formatMarker(marker), options)
+    .deleteMarker(name, options)
     .then(() => backend.delete(marker.address, options))
     .then(
       () => "try again, and open the one that is there then",
-      () => `delete the marker ${formatMarker(marker)}, which this could not, and try again`,
+      () => `delete the marker ${name}, which this could not, and try again`,
     );
   throw new StorageError(
     "usage",

@@ -841,7 +841,7 @@ test("a repository is found with one read for each chain, two requests at a time
   reads = 0;
   expect(await discoverRepository({ backend, identity })).toEqual(pinned);
   expect(reads).toBe(42);
-  // Eight of this chain and, if it comes first, one of the other.
+  // Eight of this chain and, if it comes first, the newest of the other.
   expect(most).toBeWithin(8, 10);
   expect(inFlight).toBe(0);
 });
@@ -882,13 +882,80 @@ test("markers that someone made up do not hide a repository from its owner", asy
   expect((both as Error).message).toContain("has settings of 2 repositories of this owner");
 });
 
-test("a marker with a generation that no head can have hides no repository", async () => {
-  const { backend, owner, recipients, identity, pinned } = await testRepository();
-  await backend.putMarker!(`${"0".repeat(32)}/${"0".repeat(16)}-${"0".repeat(64)}`);
+describe("a marker with a generation that no head can have", () => {
+  const nameIn = (chain: string, address = 0) =>
+    `${chain}/${"0".repeat(16)}-${address.toString(16).padStart(64, "0")}`;
+
+  test("hides no repository, in a chain of its own, in that of the settings, or behind one that is ahead", async () => {
+    const given = await testRepository();
+    const { backend, identity, pinned } = given;
+    const { marker } = await (await given.open()).settings();
+    await backend.putMarker!(nameIn("0".repeat(32)));
+    expect(await discoverRepository({ backend, identity })).toEqual(pinned);
+    const ahead = { ...marker, generation: NOW + 2 * 24 * 60 * 60 * 1000 };
+    await backend.putMarker!(formatMarker(ahead));
+    expect(await discoverRepository({ backend, identity })).toEqual(pinned);
+    await backend.putMarker!(nameIn(marker.chain));
+    expect(await discoverRepository({ backend, identity })).toEqual(pinned);
+  });
+
+  test("lets no second repository begin, whenever it is put", async () => {
+    const { owner, recipients } = await testRepository();
+    const backend = memory();
+    const late = wrapBackend(backend, {
+      putMarker: (put) => async (name, options) => {
+        for (let i = 0; i < 64; i++) await put(nameIn("0".repeat(32), i));
+        await put(name, options);
+      },
+    });
+    expect(await codeOf(createRepository({ backend: late, owner, recipients }))).toBe("usage");
+    expect(await codeOf(createRepository({ backend, owner, recipients }))).toBe("usage");
+  });
+});
+
+test("a search that fails ends with what failed, and leaves no request behind", async () => {
+  const given = await testRepository();
+  await storeHead(given, given.owner, part("home", NOW));
+  let pending = 0;
+  const waiting = async <T>(call: () => Promise<T>): Promise<T> => {
+    pending += 1;
+    await Bun.sleep(2);
+    return call().finally(() => {
+      pending -= 1;
+    });
+  };
+  let fail = "";
+  const backend = wrapBackend(given.backend, {
+    currentTime: (time) => async (options) =>
+      waiting(async () => {
+        if (fail === "time") throw new StorageError("unavailable", "no time");
+        return time(options);
+      }),
+    get:
+      (get) =>
+      async (...args) =>
+        waiting(async () => {
+          if (fail === "get") throw new StorageError("unavailable", "no head");
+          return get(...args);
+        }),
+    listMarkers: (list) =>
+      async function* failing(prefix, options) {
+        if (fail === (options?.after === "" ? "first list" : "later list")) {
+          throw new StorageError("unavailable", "no list");
+        }
+        yield* list(prefix, options);
+      },
+  });
+  const { identity, pinned } = given;
+  for (fail of ["time", "get", "first list", "later list"]) {
+    expect([fail, await codeOf(discoverRepository({ backend, identity }))]).toEqual([
+      fail,
+      "unavailable",
+    ]);
+    expect(pending).toBe(0);
+  }
+  fail = "";
   expect(await discoverRepository({ backend, identity })).toEqual(pinned);
-  const empty = memory();
-  await empty.putMarker!(`${"0".repeat(32)}/${"0".repeat(16)}-${"0".repeat(64)}`);
-  expect(await codeOf(createRepository({ backend: empty, owner, recipients }))).toBe("usage");
 });
 
 describe("forks", () => {

@@ -58,7 +58,7 @@ export async function coldStart(context: SuiteContext): Promise<Findings> {
     const store = storeOf(identity, { backend: filesystem(blobs) });
     const address = await store.put(content);
     log("compiling the executable");
-    const executable = await commandOf(await releasedCommand(folder), folder, identity);
+    const executable = await commandOf(await releasedCommand(folder, signal), folder, identity);
     const idk = await commandOf(await publishedCommand(), folder, identity);
     const sources = await commandOf(SOURCES, folder, identity);
     await run({ ...idk.backup(file, "daily", backups), signal });

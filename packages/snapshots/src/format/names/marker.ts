@@ -39,7 +39,7 @@ export function formatMarker({ chain, generation, address }: Marker): string {
   return `${chain}/${invertedGeneration(generation)}-${address}`;
 }
 
-/** The chain of a name that a backend lists, also if its generation is out of range. */
+/** The chain of a name that a backend lists, even if its generation is out of range. */
 export function chainOfName(name: string): ChainId {
   return name.slice(0, 2 * CHAIN_LENGTH) as ChainId;
 }
