@@ -1,5 +1,5 @@
 import type { Command as CommanderCommand } from "commander";
-import type { ActionOf } from "./actions.ts";
+import type { ActionOf, Group } from "./actions.ts";
 import {
   fromFileOption,
   identityOption,
@@ -13,8 +13,7 @@ import {
 /** The default of `isResumed` in settings.ts. */
 const OVER = "over 64 MiB";
 
-/** The commands that work on content, and so need keys. */
-export function addContentCommands(program: CommanderCommand, actionOf: ActionOf): void {
+function addPutCommand(program: CommanderCommand, actionOf: ActionOf): void {
   program
     .command("put")
     .summary("store files and print their addresses")
@@ -54,7 +53,9 @@ export function addContentCommands(program: CommanderCommand, actionOf: ActionOf
     .option("--no-resume", "start from the beginning and keep no journal")
     .option("-v, --verbose", "print every address on a terminal, too, however many files there are")
     .action(actionOf(async () => (await import("../commands/put.ts")).put));
+}
 
+function addGetCommand(program: CommanderCommand, actionOf: ActionOf): void {
   program
     .command("get")
     .summary("fetch, verify and decrypt content")
@@ -83,7 +84,9 @@ export function addContentCommands(program: CommanderCommand, actionOf: ActionOf
     .option("--no-resume", "start from the beginning, and keep nothing if interrupted")
     .option("--no-sync", "do not wait for the disk: a power cut can then damage fetched files")
     .action(actionOf(async () => (await import("../commands/get.ts")).get));
+}
 
+function addStatCommand(program: CommanderCommand, actionOf: ActionOf): void {
   program
     .command("stat")
     .summary("show the size, metadata and layout of content")
@@ -92,7 +95,9 @@ export function addContentCommands(program: CommanderCommand, actionOf: ActionOf
     .addOption(fromFileOption("open"))
     .addOption(identityOption())
     .action(actionOf(async () => (await import("../commands/show.ts")).stat));
+}
 
+function addShareCommand(program: CommanderCommand, actionOf: ActionOf): void {
   program
     .command("share")
     .summary("grant another recipient access")
@@ -109,7 +114,9 @@ export function addContentCommands(program: CommanderCommand, actionOf: ActionOf
     .addOption(recipientsFileOption())
     .addOption(identityOption())
     .action(actionOf(async () => (await import("../commands/sharing/share.ts")).share));
+}
 
+function addRewrapCommand(program: CommanderCommand, actionOf: ActionOf): void {
   program
     .command("rewrap")
     .summary("write a root for other recipients")
@@ -135,3 +142,12 @@ export function addContentCommands(program: CommanderCommand, actionOf: ActionOf
     .option("--no-resume", "start from the beginning and keep no journal")
     .action(actionOf(async () => (await import("../commands/sharing/rewrap.ts")).rewrap));
 }
+
+/** The commands that work on content, and so need keys. */
+export const CONTENT_COMMANDS: readonly Group[] = [
+  [["put"], addPutCommand],
+  [["get"], addGetCommand],
+  [["stat"], addStatCommand],
+  [["share"], addShareCommand],
+  [["rewrap"], addRewrapCommand],
+];

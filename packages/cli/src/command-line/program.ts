@@ -8,8 +8,8 @@ import { displayFor } from "../progress/display.ts";
 import { createProgress } from "../progress/meter.ts";
 import type { Session } from "../session.ts";
 import { versionLine } from "../version.ts";
-import type { ActionOf, StartSession } from "./actions.ts";
-import { addContentCommands } from "./content.ts";
+import type { ActionOf, Group, StartSession } from "./actions.ts";
+import { CONTENT_COMMANDS } from "./content.ts";
 import { EXAMPLES } from "./examples.ts";
 import { addGatewayCommands, addServeCommands } from "./gateway.ts";
 import { addHelpCommand } from "./help.ts";
@@ -18,7 +18,7 @@ import { OVERVIEW } from "./overview.ts";
 import { addKeyCommands, addSetupCommands } from "./setup.ts";
 import { addRecorderCommands } from "./recorder.ts";
 import { addBlobCommands, addStoreCommands } from "./store.ts";
-import { addRepositoryCommands, addSnapshotCommands } from "./snapshots.ts";
+import { addRepositoryCommands, SNAPSHOT_COMMANDS } from "./snapshots.ts";
 import { addBenchCommand, addCompletionCommand, addDoctorCommand } from "./tools.ts";
 
 /** Parses the command line and runs the command it names. */
@@ -57,31 +57,13 @@ export async function runProgram(
   if (help !== "") await session.out.text(help);
 }
 
-type Add = (program: CommanderCommand, actionOf: ActionOf, start: StartSession) => void;
-
 /** All commands, in the order of the help, and the functions that add them. */
-export const GROUPS: readonly (readonly [names: readonly string[], add: Add])[] = [
+export const GROUPS: readonly Group[] = [
   [["init", "config"], addSetupCommands],
   [["keygen", "recipient"], addKeyCommands],
-  [
-    [
-      "backup",
-      "restore",
-      "snapshots",
-      "status",
-      "cat",
-      "diff",
-      "find",
-      "forget",
-      "unforget",
-      "prune",
-      "check",
-      "recover",
-    ],
-    addSnapshotCommands,
-  ],
+  ...SNAPSHOT_COMMANDS,
   [["repo"], addRepositoryCommands],
-  [["put", "get", "stat", "share", "rewrap"], addContentCommands],
+  ...CONTENT_COMMANDS,
   [["link"], addLinkCommand],
   [["ls", "inspect", "verify", "copy", "merge-reports", "rm"], addBlobCommands],
   [["store"], addStoreCommands],

@@ -1,5 +1,5 @@
 import { type Command as CommanderCommand, Option } from "commander";
-import type { ActionOf } from "./actions.ts";
+import type { ActionOf, Group } from "./actions.ts";
 import {
   identityOption,
   recipientOption,
@@ -78,8 +78,7 @@ function addWhat(command: CommanderCommand): CommanderCommand {
     .addOption(rollbackOption());
 }
 
-/** The commands that make and read snapshots, and free what none needs. */
-export function addSnapshotCommands(program: CommanderCommand, actionOf: ActionOf): void {
+function addBackupCommand(program: CommanderCommand, actionOf: ActionOf): void {
   addWhat(
     program
       .command("backup")
@@ -102,7 +101,9 @@ export function addSnapshotCommands(program: CommanderCommand, actionOf: ActionO
     .option("--no-verify", "send packs without decrypting them first")
     .addOption(threadsOption())
     .action(actionOf(async () => (await import("../commands/snapshots/backup.ts")).backup));
+}
 
+function addRestoreCommand(program: CommanderCommand, actionOf: ActionOf): void {
   program
     .command("restore")
     .summary("restore a snapshot")
@@ -130,7 +131,9 @@ export function addSnapshotCommands(program: CommanderCommand, actionOf: ActionO
     .addOption(identityOption())
     .addOption(rollbackOption())
     .action(actionOf(async () => (await import("../commands/snapshots/restore.ts")).restore));
+}
 
+function addSnapshotsCommand(program: CommanderCommand, actionOf: ActionOf): void {
   program
     .command("snapshots")
     .summary("list snapshots")
@@ -151,7 +154,9 @@ export function addSnapshotCommands(program: CommanderCommand, actionOf: ActionO
     .addOption(identityOption())
     .addOption(rollbackOption())
     .action(actionOf(async () => (await import("../commands/snapshots/snapshots.ts")).snapshots));
+}
 
+function addStatusCommand(program: CommanderCommand, actionOf: ActionOf): void {
   addWhat(
     program
       .command("status")
@@ -161,7 +166,9 @@ export function addSnapshotCommands(program: CommanderCommand, actionOf: ActionO
           "interrupted one has stored. Store nothing.",
       ),
   ).action(actionOf(async () => (await import("../commands/snapshots/status.ts")).status));
+}
 
+function addCatCommand(program: CommanderCommand, actionOf: ActionOf): void {
   program
     .command("cat")
     .summary("print a file of a snapshot")
@@ -170,7 +177,9 @@ export function addSnapshotCommands(program: CommanderCommand, actionOf: ActionO
     .addOption(identityOption())
     .addOption(rollbackOption())
     .action(actionOf(async () => (await import("../commands/snapshots/cat.ts")).cat));
+}
 
+function addDiffCommand(program: CommanderCommand, actionOf: ActionOf): void {
   program
     .command("diff")
     .summary("compare two snapshots")
@@ -183,7 +192,9 @@ export function addSnapshotCommands(program: CommanderCommand, actionOf: ActionO
     .addOption(identityOption())
     .addOption(rollbackOption())
     .action(actionOf(async () => (await import("../commands/snapshots/diff.ts")).diff));
+}
 
+function addFindCommand(program: CommanderCommand, actionOf: ActionOf): void {
   program
     .command("find")
     .summary("find files in snapshots")
@@ -201,7 +212,9 @@ export function addSnapshotCommands(program: CommanderCommand, actionOf: ActionO
     .addOption(identityOption())
     .addOption(rollbackOption())
     .action(actionOf(async () => (await import("../commands/snapshots/find.ts")).find));
+}
 
+function addForgetCommand(program: CommanderCommand, actionOf: ActionOf): void {
   program
     .command("forget")
     .summary("thin out old snapshots")
@@ -245,7 +258,9 @@ export function addSnapshotCommands(program: CommanderCommand, actionOf: ActionO
     .addOption(ownerKeyOption())
     .addOption(rollbackOption())
     .action(actionOf(async () => (await import("../commands/snapshots/forget.ts")).forget));
+}
 
+function addUnforgetCommand(program: CommanderCommand, actionOf: ActionOf): void {
   program
     .command("unforget")
     .summary("bring forgotten snapshots back")
@@ -266,7 +281,9 @@ export function addSnapshotCommands(program: CommanderCommand, actionOf: ActionO
     .addOption(ownerKeyOption())
     .addOption(rollbackOption())
     .action(actionOf(async () => (await import("../commands/snapshots/forget.ts")).unforget));
+}
 
+function addPruneCommand(program: CommanderCommand, actionOf: ActionOf): void {
   program
     .command("prune")
     .summary("delete data that no snapshot needs")
@@ -284,7 +301,9 @@ export function addSnapshotCommands(program: CommanderCommand, actionOf: ActionO
     .addOption(shardOption("prune"))
     .addOption(reportOption())
     .action(actionOf(async () => (await import("../commands/snapshots/prune.ts")).prune));
+}
 
+function addCheckCommand(program: CommanderCommand, actionOf: ActionOf): void {
   program
     .command("check")
     .summary("check the repository")
@@ -305,7 +324,9 @@ export function addSnapshotCommands(program: CommanderCommand, actionOf: ActionO
     .addOption(shardOption("check"))
     .addOption(reportOption())
     .action(actionOf(async () => (await import("../commands/snapshots/check.ts")).check));
+}
 
+function addRecoverCommand(program: CommanderCommand, actionOf: ActionOf): void {
   program
     .command("recover")
     .summary("bring lost snapshots back")
@@ -318,6 +339,22 @@ export function addSnapshotCommands(program: CommanderCommand, actionOf: ActionO
     .addOption(identityOption())
     .action(actionOf(async () => (await import("../commands/snapshots/check.ts")).recover));
 }
+
+/** The commands that make and read snapshots, and free what none needs. */
+export const SNAPSHOT_COMMANDS: readonly Group[] = [
+  [["backup"], addBackupCommand],
+  [["restore"], addRestoreCommand],
+  [["snapshots"], addSnapshotsCommand],
+  [["status"], addStatusCommand],
+  [["cat"], addCatCommand],
+  [["diff"], addDiffCommand],
+  [["find"], addFindCommand],
+  [["forget"], addForgetCommand],
+  [["unforget"], addUnforgetCommand],
+  [["prune"], addPruneCommand],
+  [["check"], addCheckCommand],
+  [["recover"], addRecoverCommand],
+];
 
 /** The commands with which the owner of a repository decides who may write. */
 export function addRepositoryCommands(program: CommanderCommand, actionOf: ActionOf): void {
