@@ -9,7 +9,7 @@ export interface SystemCalls {
   reserve(fd: number, length: number): string | undefined;
   /** Has the system begin to write this part of the file to the disk, and does not wait for it. */
   startWriting(fd: number, offset: number, length: number): void;
-  /** Lets a pipe hold so many bytes, if it holds fewer and the system allows it. Other files stay as they are. */
+  /** Grows the capacity of a pipe to `length` bytes, if it is smaller and the system allows it. */
   widenPipe(fd: number, length: number): void;
 }
 
@@ -54,8 +54,8 @@ export async function openSystemCalls(): Promise<SystemCalls | undefined> {
           libc.sync_file_range(fd, offset, length, SYNC_FILE_RANGE_WRITE);
         },
         widenPipe(fd, length) {
-          const holds = libc.fcntl(fd, F_GETPIPE_SZ, 0);
-          if (holds > 0 && holds < length) libc.fcntl(fd, F_SETPIPE_SZ, length);
+          const capacity = libc.fcntl(fd, F_GETPIPE_SZ, 0);
+          if (capacity > 0 && capacity < length) libc.fcntl(fd, F_SETPIPE_SZ, length);
         },
       };
     } catch {

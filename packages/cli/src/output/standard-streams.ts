@@ -60,7 +60,7 @@ function mayBeTerminal(descriptor: number): boolean {
   }
 }
 
-/** From this many bytes of output on, a pipe is made to hold more than its 64 KiB. */
+/** After this many bytes of output, the capacity of a pipe is raised from its usual 64 KiB. */
 const LONG = 16 * 2 ** 20;
 /** The most that Linux allows a user by default. */
 const PIPE_BYTES = 2 ** 20;

@@ -18,13 +18,13 @@ import { readRecord } from "./records.ts";
 import { requireMarkers } from "./marker-backend.ts";
 import { storeClock } from "./store-clock.ts";
 
-/** A marker of a chain, and what its head says that it is; without a claim if it cannot be read. */
+/** A marker, and the repository and name in its head; `claim` is undefined if the head cannot be read. */
 interface Claim extends ListedMarker {
   readonly claim:
     | {
         readonly repository: RepositoryId;
         readonly name: string;
-        /** The head, if it says that it has settings. */
+        /** The decrypted bytes of the head, only for the settings chain. */
         readonly content: Uint8Array | undefined;
       }
     | undefined;
@@ -36,9 +36,10 @@ const UNREAD_MAX = 16;
 /**
  * Finds the repository of one person at a location, by the settings that the owner's key of this
  * identity signed: all that is needed besides the identity file. Each chain takes two requests, of which
- * one reads its newest head while the next chain is listed. Each marker that others have made up ahead of
- * a chain's heads takes one more, several at once: if it passed over them, they could hide the settings
- * behind them, and settings of another repository that they copied in would be found.
+ * one reads its newest head while the next chains are listed. It takes a third if names that cannot count
+ * precede its newest marker, or if the newest head does not decide. Then the chain is read to its end, one
+ * chain at a time and several heads at once: if it passed over the markers that others have made up, they
+ * could hide the settings behind them, and settings of another repository that they copied in would be found.
  *
  * @returns undefined if there is none
  * @throws StorageError `head` if there are the settings of several repositories of this owner, or none, and a
@@ -92,7 +93,7 @@ export async function discoverRepository({
   return found.values().next().value;
 
   /**
-   * Finds the newest head of a chain that is what its place says, and keeps the settings if it has them.
+   * Finds the newest head whose repository and name give this chain, and keeps the settings if it has them.
    *
    * @returns the number of markers, if there is no such head
    */
@@ -135,10 +136,10 @@ export async function discoverRepository({
     }
   }
 
-  /** The newest marker of a chain with what its head says, given the chain's first name. */
+  /** The newest marker of a chain, given the first name of the chain. */
   async function newestOf(first: ListedName): Promise<Claim | undefined> {
     const markers = newestMarkers(backend, chainOfName(first.name), await time, signal, first);
-    for await (const listed of markers) return withClaim(listed);
+    for await (const listed of markers) return await withClaim(listed);
     return undefined;
   }
 

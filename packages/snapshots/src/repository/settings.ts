@@ -19,6 +19,7 @@ import {
   compareMarkers,
   formatMarker,
   nextGeneration,
+  parseMarker,
 } from "../format/names/marker.ts";
 import {
   type ListedMarker,
@@ -72,8 +73,9 @@ export async function createRepository(options: CreateOptions): Promise<PinnedRe
   for await (const { name } of backend.listMarkers("", { limit: 1, ...(signal && { signal }) })) {
     throw new StorageError(
       "usage",
-      `${backend.description} has a repository already, or what someone has put there (heads/${name}): ` +
-        "open it, or choose another location",
+      parseMarker(name) === undefined
+        ? noMarker(backend, name)
+        : `${backend.description} has a repository already: open it, or choose another location`,
     );
   }
   const repository = randomBytes(UUID_LENGTH).toString("hex") as RepositoryId;
@@ -84,7 +86,15 @@ export async function createRepository(options: CreateOptions): Promise<PinnedRe
   return { repository, owner: owner.writer, graceSeconds };
 }
 
-/** Takes a new repository back unless all others at the location are later: their makers see this one. */
+/** Someone has made it up. Readers skip it, but whoever begins here can no longer tell whether they are first. */
+function noMarker({ description }: MarkerBackend, name: string): string {
+  return (
+    `cannot make a repository in ${description}: heads/${name} is not a valid marker; delete it, or choose ` +
+    "another location"
+  );
+}
+
+/** Takes a new repository back unless all other names at the location are later: their makers see this one. */
 async function requireFirst(
   backend: MarkerBackend,
   marker: Marker,
@@ -93,7 +103,7 @@ async function requireFirst(
   const options = signal ? { signal } : {};
   const name = formatMarker(marker);
   const listed: ListedName[] = [];
-  // Who makes many markers up cannot take more than this.
+  // Limits what made-up markers cost.
   for await (const one of backend.listMarkers("", { limit: PREVIOUS_MAX, ...options })) {
     listed.push(one);
   }
@@ -107,9 +117,12 @@ async function requireFirst(
       () => "try again, and open the one that is there then",
       () => `delete the marker ${name}, which this could not, and try again`,
     );
+  const madeUp = listed.find((one) => parseMarker(one.name) === undefined);
   throw new StorageError(
     "usage",
-    `someone else is making a repository in ${backend.description} at the same time: ${undone}`,
+    madeUp === undefined
+      ? `someone else is making a repository in ${backend.description} at the same time: ${undone}`
+      : noMarker(backend, madeUp.name),
   );
 }
 

@@ -846,6 +846,26 @@ test("a repository is found with one read for each chain, two requests at a time
   expect(inFlight).toBe(0);
 });
 
+test("the newest heads of at most eight chains are read at once", async () => {
+  const given = await testRepository();
+  for (let i = 0; i < 20; i++) await storeHead(given, given.owner, part(`home-${i}`, NOW));
+  let [inFlight, most] = [0, 0];
+  const backend = wrapBackend(given.backend, {
+    get:
+      (get) =>
+      async (...args) => {
+        inFlight += 1;
+        most = Math.max(most, inFlight);
+        await Bun.sleep(2);
+        return get(...args).finally(() => {
+          inFlight -= 1;
+        });
+      },
+  });
+  expect(await discoverRepository({ backend, identity: given.identity })).toEqual(given.pinned);
+  expect(most).toBe(8);
+});
+
 test("markers that someone made up do not hide a repository from its owner", async () => {
   const given = await testRepository();
   const { backend, identity, pinned } = given;
@@ -886,12 +906,15 @@ describe("a marker with a generation that no head can have", () => {
   const nameIn = (chain: string, address = 0) =>
     `${chain}/${"0".repeat(16)}-${address.toString(16).padStart(64, "0")}`;
 
-  test("hides no repository, in a chain of its own, in that of the settings, or behind one that is ahead", async () => {
+  test("hides no repository, in a chain of its own, or in that of the settings, with a marker ahead", async () => {
     const given = await testRepository();
     const { backend, identity, pinned } = given;
     const { marker } = await (await given.open()).settings();
     await backend.putMarker!(nameIn("0".repeat(32)));
     expect(await discoverRepository({ backend, identity })).toEqual(pinned);
+    await backend.putMarker!(nameIn(marker.chain));
+    expect(await discoverRepository({ backend, identity })).toEqual(pinned);
+    await backend.deleteMarker!(nameIn(marker.chain));
     const ahead = { ...marker, generation: NOW + 2 * 24 * 60 * 60 * 1000 };
     await backend.putMarker!(formatMarker(ahead));
     expect(await discoverRepository({ backend, identity })).toEqual(pinned);
@@ -899,7 +922,7 @@ describe("a marker with a generation that no head can have", () => {
     expect(await discoverRepository({ backend, identity })).toEqual(pinned);
   });
 
-  test("lets no second repository begin, whenever it is put", async () => {
+  test("lets no second repository begin, also if it is put while one begins", async () => {
     const { owner, recipients } = await testRepository();
     const backend = memory();
     const late = wrapBackend(backend, {
@@ -940,6 +963,7 @@ test("a search that fails ends with what failed, and leaves no request behind", 
         }),
     listMarkers: (list) =>
       async function* failing(prefix, options) {
+        await waiting(async () => {});
         if (fail === (options?.after === "" ? "first list" : "later list")) {
           throw new StorageError("unavailable", "no list");
         }

@@ -62,8 +62,8 @@ export async function filesLane(
       log("files, by the command");
       const blobs = scratch.at("files");
       const at = url(blobs.prefix);
-      // Those of earlier rounds stay until the end: for minutes after an inode was deleted, ext4 without a
-      // journal looks at it again for each new file (`recently_deleted` in Linux, fs/ext4/ialloc.c).
+      // Fetched files of earlier rounds stay until the end: for minutes after an inode was deleted, ext4 without
+      // a journal looks at it again for each new file (`recently_deleted` in Linux, fs/ext4/ialloc.c).
       round += 1;
       const out = join(folder, "fetched", String(round));
       const put = await start(idk.putAll(source, at));
