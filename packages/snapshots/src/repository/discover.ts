@@ -117,7 +117,7 @@ export async function discoverRepository({
     return count;
   }
 
-  /** The first name of each chain that has any: one request each, and one for the end. */
+  /** The first name in each chain: one request each, and one that finds no more. */
   async function* chains(): AsyncGenerator<ListedName> {
     let after: string | undefined = "";
     while (after !== undefined) {

@@ -86,7 +86,10 @@ export async function createRepository(options: CreateOptions): Promise<PinnedRe
   return { repository, owner: owner.writer, graceSeconds };
 }
 
-/** Someone has made it up. Readers skip it, but whoever begins here can no longer tell whether they are first. */
+/**
+ * The message for a name that no writer chooses. Readers skip it, but a short listing may show nothing else,
+ * so that a repository behind it would not be noticed.
+ */
 function noMarker({ description }: MarkerBackend, name: string): string {
   return (
     `cannot make a repository in ${description}: heads/${name} is not a valid marker; delete it, or choose ` +
@@ -110,20 +113,21 @@ async function requireFirst(
   const isOwn = (one: ListedName) => one.name === name;
   const own = listed.find(isOwn)?.storedAt ?? Infinity;
   if (listed.every((one) => isOwn(one) || one.storedAt > own)) return;
-  const undone = await backend
+  const isUndone = await backend
     .deleteMarker(name, options)
     .then(() => backend.delete(marker.address, options))
     .then(
-      () => "try again, and open the one that is there then",
-      () => `delete the marker ${name}, which this could not, and try again`,
+      () => true,
+      () => false,
     );
   const madeUp = listed.find((one) => parseMarker(one.name) === undefined);
-  throw new StorageError(
-    "usage",
+  const why =
     madeUp === undefined
-      ? `someone else is making a repository in ${backend.description} at the same time: ${undone}`
-      : noMarker(backend, madeUp.name),
-  );
+      ? `someone else is making a repository in ${backend.description} at the same time: try again, and ` +
+        "open the one that is there then"
+      : noMarker(backend, madeUp.name);
+  const left = isUndone ? "" : `; first delete heads/${name}, which this could not`;
+  throw new StorageError("usage", why + left);
 }
 
 function settingsHead(

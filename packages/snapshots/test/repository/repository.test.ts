@@ -903,6 +903,7 @@ test("markers that someone made up do not hide a repository from its owner", asy
 });
 
 describe("a marker with a generation that no head can have", () => {
+  async function* noNames() {}
   const nameIn = (chain: string, address = 0) =>
     `${chain}/${"0".repeat(16)}-${address.toString(16).padStart(64, "0")}`;
 
@@ -931,8 +932,22 @@ describe("a marker with a generation that no head can have", () => {
         await put(name, options);
       },
     });
-    expect(await codeOf(createRepository({ backend: late, owner, recipients }))).toBe("usage");
-    expect(await codeOf(createRepository({ backend, owner, recipients }))).toBe("usage");
+    const messageOf = async (on: typeof backend) =>
+      createRepository({ backend: on, owner, recipients }).catch((error: Error) => error.message);
+    const refused =
+      /^cannot make a repository in .*: heads\/0{32}\/0{16}-0{64} is not a valid marker; delete it, or choose another location$/u;
+    expect(await messageOf(late)).toMatch(refused);
+    // Nothing of its own is left.
+    expect(await all(backend.listMarkers!(""))).toHaveLength(64);
+    expect(await messageOf(backend)).toMatch(refused);
+    const stuck = wrapBackend(late, {
+      listMarkers: (list) => (prefix, options) =>
+        options?.limit === 1 ? noNames() : list(prefix, options),
+      deleteMarker: () => async () => {
+        throw new StorageError("permission", "may not delete");
+      },
+    });
+    expect(await messageOf(stuck)).toMatch(/; first delete heads\/.*, which this could not$/u);
   });
 });
 
