@@ -3,16 +3,15 @@
  * needs nothing installed. No file of the current folder changes what it does: it reads no `.env`,
  * `bunfig.toml`, `tsconfig.json` or `package.json`, and loads no module from outside of itself.
  */
-import { build, file } from "bun";
-import { buildPage } from "@idk/link/build-page";
+import { type BunPlugin, build, file, write } from "bun";
+import { mkdtemp, rm } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import { isBuiltin } from "node:module";
-import { join } from "node:path";
 import { type Seam, packagesOf, seamsPlugin } from "./building.ts";
+import { PAGE, THREADS, buildScripts } from "./scripts.ts";
 
 /** Appear as calls in the text of an error of the AWS SDK. */
 const IN_MESSAGES = /^@aws-sdk\/signature-v4(?:a|-crt)$/u;
-
-const root = join(import.meta.dir, "../..");
 
 export interface ExecutableOptions {
   /** Such as `linux-x64-musl`, as `idk doctor` knows it. */
@@ -28,13 +27,94 @@ export interface ExecutableOptions {
   readonly outfile: string;
 }
 
+/** What each thread starts with, by its path, because piscina exports only the name of its main module. */
+const THREAD = "./node_modules/piscina/dist/worker.js";
+
+/**
+ * Packages that only large files and object stores need, and the scripts that have them, so that other
+ * commands do not load them. Each is in one script, because piscina and the AWS SDK have state.
+ */
+const PACKAGES: Readonly<Record<string, readonly string[]>> = {
+  "thread-pool": ["piscina", THREAD],
+  lz4: ["lz4-napi"],
+  "object-store-clients": [
+    "@aws-sdk/client-s3",
+    "@smithy/core/config",
+    "@smithy/core/endpoints",
+    "@smithy/core/protocols",
+    "minio",
+  ],
+};
+
+/** The name by which scripts require libsodium before they are in the executable. */
+const LIBSODIUM = "libsodium.node";
+
 /** @returns the folders of the packages whose code the executable contains */
 export async function compileExecutable(options: ExecutableOptions): Promise<string[]> {
   const { platform, target, bun, sodium, lz4, outfile } = options;
-  const page = await buildPage();
-  const pageText = Buffer.from(JSON.stringify([...page.files])).toString("base64");
-  const quoted = (path: string) => JSON.stringify(path);
-  const seams: readonly Seam[] = [
+  const scripts = await mkdtemp(join(dirname(outfile), "scripts-"));
+  try {
+    const { names, packages } = await buildScripts(scripts, {
+      seams: seamsOf(platform, sodium),
+      external: [...Object.values(PACKAGES).flat(), LIBSODIUM],
+      bytecode: false,
+    });
+    for (const name of names) await unwrap(join(scripts, name));
+    for (const [name, modules] of Object.entries(PACKAGES)) {
+      const cases = modules.map((module) => {
+        const path = quoted(Bun.resolveSync(module, import.meta.dir));
+        return `case ${quoted(module)}: return require(${path});`;
+      });
+      const script = `module.exports = (name) => { switch (name) { ${cases.join(" ")} } };`;
+      await write(join(scripts, `${name}.cjs`), script);
+    }
+    const start = `require("./thread-pool.cjs")(${quoted(THREAD)});`;
+    await write(join(scripts, "thread.cjs"), start);
+    const all = [
+      ...names,
+      PAGE,
+      "thread.cjs",
+      ...Object.keys(PACKAGES).map((name) => `${name}.cjs`),
+    ];
+    // Bun looks for a relative name in the current folder, too.
+    const inside = target.startsWith("bun-windows-") ? "B:/~BUN/root/" : "/$bunfs/root/";
+    const { metafile } = await build({
+      entrypoints: all.map((name) => join(scripts, name)),
+      naming: "[name].cjs",
+      target: "bun",
+      format: "cjs",
+      // Saves parsing. It is the same for all platforms.
+      bytecode: true,
+      // Keep identifiers, for readable stack traces.
+      minify: { whitespace: true, syntax: true },
+      metafile: true,
+      plugins: [
+        takingPlugin(sodium),
+        seamsPlugin(
+          packageSeams(lz4),
+          Object.fromEntries(all.map((name) => [`./${name}`, inside + name])),
+        ),
+      ],
+      compile: {
+        target,
+        executablePath: bun,
+        outfile,
+        autoloadBunfig: false,
+        autoloadDotenv: false,
+        autoloadPackageJson: false,
+        autoloadTsconfig: false,
+      },
+    });
+    await checkSelfContained(outfile, all, inside, scripts);
+    return [...new Set([...packages, ...packagesOf(Object.keys(metafile!.inputs))])].toSorted();
+  } finally {
+    await rm(scripts, { recursive: true });
+  }
+}
+
+/** Replacements in the command. */
+function seamsOf(platform: string, sodium: string | undefined): readonly Seam[] {
+  return [
     {
       file: /\/cli\/src\/version\.ts$/u,
       from: "EXECUTABLE_FOR = undefined as string | undefined",
@@ -52,54 +132,29 @@ export async function compileExecutable(options: ExecutableOptions): Promise<str
       to: '{ throw new Error("not in the executable") }',
     },
     {
-      // In Base64, because below all calls in the executable are checked.
-      file: /\/cli\/src\/link\/page-files\.ts$/u,
-      to: `export const pageFiles = async () =>
-        new Map(JSON.parse(Buffer.from("${pageText}", "base64").toString()));`,
+      file: /\/sodium-native\/index\.js$/u,
+      from: "require('./binding')",
+      to:
+        sodium === undefined
+          ? '(() => { throw new Error("there is no libsodium for this platform") })()'
+          : `require(${quoted(LIBSODIUM)})`,
     },
-    {
-      // The thread below contains the jobs, and chooses by this name.
-      file: /\/workers\/pool\.ts$/u,
-      from: String.raw`import.meta.url.replace(/\/pool\.([jt]s)$/u, "/worker.$1")`,
-      to: '"worker"',
-    },
-    {
-      file: /\/restore\/threads\/pool\.ts$/u,
-      from: 'new URL("file-worker.ts", import.meta.url).href',
-      to: '"file-worker"',
-    },
-    {
-      file: /\/packs\/threads\.ts$/u,
-      from: 'new URL("pack-worker.ts", import.meta.url).href',
-      to: '"pack-worker"',
-    },
-    {
-      file: /\/gateway\/src\/body\/threads\.ts$/u,
-      from: 'new URL("digest-worker.ts", import.meta.url).href',
-      to: '"digest-worker"',
-    },
-    {
-      file: /\/catalog\/database\/sqlite\.ts$/u,
-      from: 'new URL("sqlite-worker.ts", import.meta.url).href',
-      to: '"sqlite-worker"',
-    },
+  ];
+}
+
+/** Replacements in the packages that have scripts of their own. */
+function packageSeams(lz4: string): readonly Seam[] {
+  const jobs = THREADS.map((name) => `"${name}.cjs": () => require("./${name}.cjs")`);
+  return [
     {
       file: /\/piscina\/dist\/index\.js$/u,
       from: "(0, node_path_1.resolve)(__dirname, 'worker.js')",
-      to: '(0, node_path_1.join)((0, node_path_1.dirname)(Bun.main), "worker.js")',
+      to: 'require.resolve("./thread.cjs")',
     },
     {
       file: /\/piscina\/dist\/worker\.js$/u,
       from: "Promise.resolve(`${filename}`).then(s => __importStar(require(s)))",
-      to: `Promise.resolve(filename.endsWith("pack-worker")
-        ? require(${quoted(join(root, "packages/snapshots/src/write/packs/pack-worker.ts"))})
-        : filename.endsWith("digest-worker")
-        ? require(${quoted(join(root, "packages/gateway/src/body/digest-worker.ts"))})
-        : filename.endsWith("sqlite-worker")
-        ? require(${quoted(join(root, "packages/gateway/src/catalog/database/sqlite-worker.ts"))})
-        : filename.endsWith("file-worker")
-        ? require(${quoted(join(root, "packages/snapshots/src/restore/threads/file-worker.ts"))})
-        : require(${quoted(join(root, "packages/storage/src/store/workers/worker.ts"))}))`,
+      to: String.raw`Promise.resolve({ ${jobs.join(", ")} }[filename.split(/[\\/]/u).at(-1)]())`,
     },
     {
       // What it imports if the job has no function of that name.
@@ -114,65 +169,88 @@ export async function compileExecutable(options: ExecutableOptions): Promise<str
       to: "undefined",
     },
     {
-      // Bun embeds the libraries that are required by a constant path.
-      file: /\/sodium-native\/index\.js$/u,
-      from: "require('./binding')",
-      to:
-        sodium === undefined
-          ? '(() => { throw new Error("there is no libsodium for this platform") })()'
-          : `require(${quoted(sodium)})`,
-    },
-    {
       file: /\/lz4-napi\/index\.js$/u,
       to: `module.exports = require(${quoted(lz4)})`,
     },
   ];
-  const piscina = join(import.meta.dir, "node_modules/piscina/dist/worker.js");
-  const { metafile } = await build({
-    entrypoints: [join(import.meta.dir, "src/main.ts"), piscina],
-    naming: "[name].[ext]",
-    target: "bun",
-    format: "cjs",
-    // Saves parsing. It is the same for all platforms.
-    bytecode: true,
-    // Keep identifiers, for readable stack traces.
-    minify: { whitespace: true, syntax: true },
-    metafile: true,
-    plugins: [seamsPlugin(seams)],
-    compile: {
-      target,
-      executablePath: bun,
-      outfile,
-      autoloadBunfig: false,
-      autoloadDotenv: false,
-      autoloadPackageJson: false,
-      autoloadTsconfig: false,
+}
+
+/** Has scripts take packages from the script that has them. */
+function takingPlugin(sodium: string | undefined): BunPlugin {
+  const scriptOf = new Map(
+    Object.entries(PACKAGES).flatMap(([script, modules]) =>
+      modules.map((name): [string, string] => [name, script]),
+    ),
+  );
+  return {
+    name: "packages",
+    setup(builder) {
+      builder.onResolve({ filter: /^[^./]/u }, ({ path }) => {
+        // Bun embeds the libraries that are required by a constant path.
+        if (path === LIBSODIUM) return { path: sodium! };
+        return scriptOf.has(path) ? { path, namespace: "package" } : undefined;
+      });
+      builder.onLoad({ filter: /./u, namespace: "package" }, ({ path }) => ({
+        contents: `module.exports = require("./${scriptOf.get(path)}.cjs")(${quoted(path)});`,
+        loader: "js",
+      }));
     },
-  });
-  await checkSelfContained(outfile);
-  return [...new Set([...packagesOf(Object.keys(metafile!.inputs)), ...page.packages])].toSorted();
+  };
+}
+
+/**
+ * Takes away the function that Bun puts a script into, which would not be called in a script that is
+ * bundled again.
+ *
+ * @throws Error if there is none
+ */
+async function unwrap(path: string): Promise<void> {
+  const [start, end] = ["(function(exports, require, module, __filename, __dirname) {", "})\n"];
+  const text = await file(path).text();
+  const at = text.indexOf(start);
+  if (at < 0 || !text.endsWith(end)) throw new Error(`${path} is not a script that Bun made`);
+  const shebang = /^#!.*\n/u.exec(text)?.[0] ?? "";
+  await write(path, shebang + text.slice(at + start.length, -end.length));
+}
+
+function quoted(text: string): string {
+  return JSON.stringify(text);
 }
 
 /**
  * Bun looks for modules that are not in the executable in the current folder, so none may be left.
  *
+ * @param own the names of its scripts
+ * @param inside the folder that they have at run time
+ * @param folder where they were built; its path must not be left either
  * @throws Error with the names of such modules
  */
-async function checkSelfContained(path: string): Promise<void> {
+async function checkSelfContained(
+  path: string,
+  own: readonly string[],
+  inside: string,
+  folder: string,
+): Promise<void> {
   const bytes = Buffer.from(await file(path).arrayBuffer());
   // Bun's own modules come first.
   const scripts = bytes.subarray(
     bytes.indexOf("// @bun", bytes.lastIndexOf("#!/usr/bin/env -S bun")),
   );
   const text = scripts.toString("latin1");
+  const found = text.split("// @bun @bytecode @bun-cjs\n").length - 1;
+  if (found !== own.length)
+    throw new Error(`${path} has ${found} scripts instead of ${own.length}`);
+  if (text.includes(`${folder}/`)) throw new Error(`${path} contains a path of this machine`);
   const names = [...text.matchAll(/\b(?:require|import)\(["'`]([^"'`]+)["'`]\)/gu)].map(
     ([, name = ""]) => name,
   );
   const outside = names.filter(
     (name) =>
       !isBuiltin(name) &&
+      !own.some((script) => name === inside + script) &&
+      !(name.startsWith(inside) && name.endsWith(".node")) &&
       !IN_MESSAGES.test(name) &&
-      !/^(?:bun:|\/\$bunfs\/|B:\/~BUN\/)/u.test(name),
+      !name.startsWith("bun:"),
   );
   // Names that are computed.
   const computed = text.match(/(?<![\w.$])(?:require|import)\([\w$`]|return import\(/gu) ?? [];
