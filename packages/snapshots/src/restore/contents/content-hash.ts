@@ -1,5 +1,7 @@
 import type { Hash } from "node:crypto";
 import { readSync } from "node:fs";
+import { PIECE_MAX } from "../../format/limits.ts";
+import { zeroBytes } from "../../format/zeros.ts";
 import { throwIfAborted } from "../../read/aborted.ts";
 
 const BUFFER = 2 ** 20;
@@ -39,8 +41,6 @@ export async function hashRange(
   return true;
 }
 
-const ZEROS = new Uint8Array(BUFFER);
-
 /** Adds zeros to a hash. A hole may be announced to be as long as any number. */
 export async function hashZeros(
   hash: Hash,
@@ -48,9 +48,9 @@ export async function hashZeros(
   signal: AbortSignal | undefined,
 ): Promise<void> {
   let turn = 0;
-  for (let left = length; left > 0; left -= BUFFER) {
-    hash.update(left >= BUFFER ? ZEROS : ZEROS.subarray(0, left));
-    turn += BUFFER;
+  for (let left = length; left > 0; left -= PIECE_MAX) {
+    hash.update(zeroBytes(Math.min(left, PIECE_MAX)));
+    turn += PIECE_MAX;
     if (turn < TURN) continue;
     turn = 0;
     await otherTurns(signal);

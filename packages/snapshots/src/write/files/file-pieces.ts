@@ -3,6 +3,7 @@ import { type DataPacker, NewPiece } from "../packs/data-packer.ts";
 import { type NewList, type PieceCollector, pieceCollector } from "./piece-lists.ts";
 import type { Cache } from "../../cache/cache.ts";
 import { PIECES_MAX, PIECE_MAX } from "../../format/limits.ts";
+import { zeroBytes } from "../../format/zeros.ts";
 import type { PlacedPiece } from "../../format/tree/encode-content.ts";
 import { createHash } from "node:crypto";
 import { findPlace } from "../places.ts";
@@ -29,8 +30,6 @@ export interface PieceSink {
   /** Is called after each piece, so that others get their turn. */
   readonly pause: () => Promise<void> | undefined;
 }
-
-const ZEROS = new Uint8Array(PIECE_MAX);
 
 /** Cuts a file into pieces and holes, and adds the pieces that no pack has. */
 export async function readPieces(
@@ -68,13 +67,13 @@ export async function readPieces(
   };
   const addZeros = (): void => {
     if (zeros === 0) return;
-    if (zeros < PIECE_MAX) addPiece(ZEROS.subarray(0, zeros));
+    if (zeros < PIECE_MAX) addPiece(zeroBytes(zeros));
     else add({ pack: 0, offset: 0, stored: 0, length: zeros, encoding: 0 });
     zeros = 0;
   };
   const hashZeros = (length: number): void => {
     for (let left = length; left > 0; left -= PIECE_MAX) {
-      hasher!.update(left < PIECE_MAX ? ZEROS.subarray(0, left) : ZEROS);
+      hasher!.update(zeroBytes(Math.min(left, PIECE_MAX)));
     }
   };
 
