@@ -21,6 +21,12 @@ const COMMON: readonly Seam[] = [
     to: "((holds, message) => { if (!holds) throw new Error(message); })",
   },
   {
+    // Used where there is no node:crypto, which Bun has.
+    file: /\/crypto\/nacl\/nacl-portable\.ts$/u,
+    from: 'import nacl from "tweetnacl"',
+    to: "const nacl = undefined",
+  },
+  {
     // Used for executable subcommands only, which idk does not have.
     file: /\/commander\/lib\/command\.js$/u,
     from: "import childProcess from 'node:child_process'",
