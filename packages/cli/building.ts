@@ -21,7 +21,7 @@ const COMMON: readonly Seam[] = [
     to: "((holds, message) => { if (!holds) throw new Error(message); })",
   },
   {
-    // Used where there is no node:crypto, which Bun has.
+    // Only called if the runtime has no node:crypto, which Bun has.
     file: /\/crypto\/nacl\/nacl-portable\.ts$/u,
     from: 'import nacl from "tweetnacl"',
     to: "const nacl = undefined",

@@ -8,7 +8,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { isBuiltin } from "node:module";
 import { type Seam, packagesOf, seamsPlugin } from "./building.ts";
-import { PAGE, THREADS, buildScripts } from "./scripts.ts";
+import { PAGE, ROOT, THREADS, buildScripts } from "./scripts.ts";
 
 /** Appear as calls in the text of an error of the AWS SDK. */
 const IN_MESSAGES = /^@aws-sdk\/signature-v4(?:a|-crt)$/u;
@@ -27,16 +27,17 @@ export interface ExecutableOptions {
   readonly outfile: string;
 }
 
-/** What each thread starts with, by its path, because piscina exports only the name of its main module. */
+/** What each thread starts with. By its path, because piscina exports its main module only. */
 const THREAD = "./node_modules/piscina/dist/worker.js";
 
 /**
- * Packages that only large files and object stores need, and the scripts that have them, so that other
- * commands do not load them. Each is in one script, because piscina and the AWS SDK have state.
+ * Scripts of packages that few commands need, with all modules that are imported from them. Piscina has
+ * state, and so has the AWS SDK: what a command loads of them has to be in one script.
  */
 const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   "thread-pool": ["piscina", THREAD],
   lz4: ["lz4-napi"],
+  checksums: ["@aws-sdk/checksums/crc", "@aws-sdk/checksums/xxh"],
   "object-store-clients": [
     "@aws-sdk/client-s3",
     "@smithy/core/config",
@@ -45,6 +46,9 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
     "minio",
   ],
 };
+
+/** The packages whose code is in those scripts alone. */
+const OWN_SCRIPT = /\/node_modules\/(?:piscina|lz4-napi|minio|@aws-sdk\/[^/]+|@smithy\/[^/]+)$/u;
 
 /** The name by which scripts require libsodium before they are in the executable. */
 const LIBSODIUM = "libsodium.node";
@@ -59,13 +63,16 @@ export async function compileExecutable(options: ExecutableOptions): Promise<str
       external: [...Object.values(PACKAGES).flat(), LIBSODIUM],
       bytecode: false,
     });
+    const stray = packages.filter((path) => OWN_SCRIPT.test(path));
+    if (stray.length > 0)
+      throw new Error(`add what is imported of ${stray.join(", ")} to PACKAGES`);
     for (const name of names) await unwrap(join(scripts, name));
     for (const [name, modules] of Object.entries(PACKAGES)) {
       const cases = modules.map((module) => {
         const path = quoted(Bun.resolveSync(module, import.meta.dir));
         return `case ${quoted(module)}: return require(${path});`;
       });
-      const script = `module.exports = (name) => { switch (name) { ${cases.join(" ")} } };`;
+      const script = `module.exports = (name) => { switch (name) { ${cases.join(" ")} } throw new Error(name); };`;
       await write(join(scripts, `${name}.cjs`), script);
     }
     const start = `require("./thread-pool.cjs")(${quoted(THREAD)});`;
@@ -76,7 +83,7 @@ export async function compileExecutable(options: ExecutableOptions): Promise<str
       "thread.cjs",
       ...Object.keys(PACKAGES).map((name) => `${name}.cjs`),
     ];
-    // Bun looks for a relative name in the current folder, too.
+    // Absolute, because Bun looks for a relative name that is missing in the current folder.
     const inside = target.startsWith("bun-windows-") ? "B:/~BUN/root/" : "/$bunfs/root/";
     const { metafile } = await build({
       entrypoints: all.map((name) => join(scripts, name)),
@@ -89,7 +96,7 @@ export async function compileExecutable(options: ExecutableOptions): Promise<str
       minify: { whitespace: true, syntax: true },
       metafile: true,
       plugins: [
-        takingPlugin(sodium),
+        takingPlugin(scripts, sodium),
         seamsPlugin(
           packageSeams(lz4),
           Object.fromEntries(all.map((name) => [`./${name}`, inside + name])),
@@ -175,8 +182,8 @@ function packageSeams(lz4: string): readonly Seam[] {
   ];
 }
 
-/** Has scripts take packages from the script that has them. */
-function takingPlugin(sodium: string | undefined): BunPlugin {
+/** Replaces what the scripts in a folder import from packages by calls of the script that contains it. */
+function takingPlugin(folder: string, sodium: string | undefined): BunPlugin {
   const scriptOf = new Map(
     Object.entries(PACKAGES).flatMap(([script, modules]) =>
       modules.map((name): [string, string] => [name, script]),
@@ -185,7 +192,9 @@ function takingPlugin(sodium: string | undefined): BunPlugin {
   return {
     name: "packages",
     setup(builder) {
-      builder.onResolve({ filter: /^[^./]/u }, ({ path }) => {
+      builder.onResolve({ filter: /^[^./]/u }, ({ path, importer }) => {
+        // Packages themselves contain what they import.
+        if (dirname(importer) !== folder) return undefined;
         // Bun embeds the libraries that are required by a constant path.
         if (path === LIBSODIUM) return { path: sodium! };
         return scriptOf.has(path) ? { path, namespace: "package" } : undefined;
@@ -199,8 +208,8 @@ function takingPlugin(sodium: string | undefined): BunPlugin {
 }
 
 /**
- * Takes away the function that Bun puts a script into, which would not be called in a script that is
- * bundled again.
+ * Removes the function that Bun wraps a script in, which nothing would call once the script is bundled
+ * again. Keeps the first line of `main.cjs`, which `checkSelfContained` looks for.
  *
  * @throws Error if there is none
  */
@@ -240,10 +249,11 @@ async function checkSelfContained(
   const found = text.split("// @bun @bytecode @bun-cjs\n").length - 1;
   if (found !== own.length)
     throw new Error(`${path} has ${found} scripts instead of ${own.length}`);
-  if (text.includes(`${folder}/`)) throw new Error(`${path} contains a path of this machine`);
-  const names = [...text.matchAll(/\b(?:require|import)\(["'`]([^"'`]+)["'`]\)/gu)].map(
-    ([, name = ""]) => name,
-  );
+  if ([folder, `${ROOT}/packages/`, `${ROOT}/node_modules/`].some((each) => text.includes(each))) {
+    throw new Error(`${path} contains a path of this machine`);
+  }
+  const calls = text.matchAll(/\b(?:require(?:\.resolve)?|import)\(["'`]([^"'`]+)["'`]\)/gu);
+  const names = [...calls].map(([, name = ""]) => name);
   const outside = names.filter(
     (name) =>
       !isBuiltin(name) &&
@@ -253,7 +263,8 @@ async function checkSelfContained(
       !name.startsWith("bun:"),
   );
   // Names that are computed.
-  const computed = text.match(/(?<![\w.$])(?:require|import)\([\w$`]|return import\(/gu) ?? [];
+  const computed =
+    text.match(/(?<![\w.$])(?:require(?:\.resolve)?|import)\([\w$`]|return import\(/gu) ?? [];
   if (names.length === 0 || outside.length > 0 || computed.length > 0) {
     throw new Error(
       `${path} loads modules from outside: ${[...new Set([...outside, ...computed])].join(", ")}`,

@@ -1,5 +1,5 @@
 /**
- * The scripts of the command, as the package has them and the executables: `main.cjs`, which prints the
+ * Builds the scripts that the package and the executables contain: `main.cjs`, which prints the
  * version and the overview, the parts of the command, of which `run.cjs` is always loaded (see PARTS),
  * `snapshots.cjs` with the library of snapshots and `gateway.cjs` with the S3 server, so that other commands
  * do not load them, `worker.cjs`, `pack-worker.cjs`, `file-worker.cjs`, `digest-worker.cjs` and
@@ -11,7 +11,7 @@ import { type Seam, packagesOf, seamsPlugin } from "./building.ts";
 import { basename, join } from "node:path";
 import { buildPage } from "@idk/link/build-page";
 
-const ROOT = join(import.meta.dir, "../..");
+export const ROOT: string = join(import.meta.dir, "../..");
 
 /** The script with the page that opens links. */
 export const PAGE = "link-page.cjs";
@@ -132,7 +132,7 @@ const OUTSIDE: Readonly<Record<string, string>> = {
 /** How the package and the executables differ. */
 export interface Variant {
   readonly seams: readonly Seam[];
-  /** Names of modules that stay external under the same name. */
+  /** Names of modules that stay external, or patterns of them with `*`. */
   readonly external: readonly string[];
   readonly bytecode: boolean;
   readonly banner?: string;
@@ -187,16 +187,15 @@ export async function buildScripts(
   const scripts = builds
     .flatMap(({ outputs }) => outputs)
     .filter(({ path }) => path.endsWith(".cjs"));
-  // Bun inlines the paths of modules that use them.
-  const texts = await Promise.all(scripts.map(async (script) => script.text()));
   const pageText = JSON.stringify([...page.files]);
-  if (
-    [...texts, pageText].some((text) =>
-      [`"${ROOT}/`, `file://${ROOT}/`].some((path) => text.includes(path)),
-    )
-  ) {
-    throw new Error("a script contains a path of this machine");
+  for (const script of scripts) {
+    // Bun inlines the paths of modules that use them.
+    const text = await script.text();
+    if ([`"${ROOT}/`, `file://${ROOT}/`].some((path) => text.includes(path))) {
+      throw new Error(`${script.path} contains a path of this machine`);
+    }
   }
+  if (pageText.includes(ROOT)) throw new Error("the page contains a path of this machine");
   // In Base64, because the page contains calls that look like those of the scripts.
   const encoded = Buffer.from(pageText).toString("base64");
   await write(

@@ -86,6 +86,18 @@ test("script/idk rebuilds the bundle after a change of any package in it", async
     cwd: join(packages, ".."),
   });
   const watched = stdout.toString().split("\n");
+  const builders = new Set<string>();
+  const follow = async (name: string): Promise<void> => {
+    if (builders.has(name)) return;
+    builders.add(name);
+    const text = await readFile(join(packages, "cli", name), "utf8");
+    for (const [, next] of text.matchAll(/from "\.\/([\w-]+\.ts)"/gu)) await follow(next!);
+  };
+  await follow("bundle.ts");
+  expect(builders.size).toBeGreaterThan(2);
+  expect(watched).toEqual(
+    expect.arrayContaining([...builders].map((name) => `packages/cli/${name}`)),
+  );
   expect(bundled.size).toBeGreaterThan(2);
   expect(watched).toEqual(
     expect.arrayContaining(

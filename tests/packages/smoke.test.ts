@@ -40,6 +40,11 @@ test.each([
     "64 MiB did not come back unchanged",
   ],
   [
+    "that restores nothing",
+    '[ "$1" != restore ] || exit 0',
+    "restore did not bring back a file unchanged",
+  ],
+  [
     "without the page that opens links",
     '[ "$1" != link ] || { mkdir page; echo else >page/index.html; exit; }',
     "link --page did not write style.css",

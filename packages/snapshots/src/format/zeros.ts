@@ -1,14 +1,15 @@
 import { PIECE_MAX } from "./limits.ts";
 
-let all: Uint8Array | undefined;
+let zeros: Uint8Array | undefined;
 
 /**
- * Zeros, in the same memory at each call.
+ * A view of zeros that all callers share: do not write to it or transfer it.
  *
  * @param length at most PIECE_MAX
  */
 export function zeroBytes(length: number): Uint8Array {
+  if (length > PIECE_MAX) throw new RangeError(`${length} zeros are more than PIECE_MAX`);
   // Made when it is needed, because most commands need none.
-  all ??= new Uint8Array(PIECE_MAX);
-  return all.subarray(0, length);
+  zeros ??= new Uint8Array(PIECE_MAX);
+  return zeros.subarray(0, length);
 }
