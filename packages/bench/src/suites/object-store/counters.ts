@@ -15,10 +15,12 @@ import { withScratch } from "../../object-store/scratch.ts";
 import type { Counter, Target } from "../../report/report.ts";
 import type { SuiteContext } from "../../suite.ts";
 
-/** The least peaks of the same code differ by some percent. */
-const PEAK_TOLERANCE = 0.1;
-/** In some processes, memory that is collected late adds up to a quarter. */
+/**
+ * In a process that happens to collect its garbage late, the peak is up to a quarter higher. So the lowest
+ * of five counts: it differs by some percent, and rises if all of them need more.
+ */
 const PEAK_PROCESSES = 5;
+const PEAK_TOLERANCE = 0.1;
 /** Requests are signed with a hash of their host and path, whose lengths differ from store to store. */
 const SIGNED_TOLERANCE = 0.01;
 const OVER_STORE = /^(?:put-store|get-store|stream-up|stream-down)-64m$/u;
@@ -46,7 +48,7 @@ export async function counters({ store, quick, signal, log }: SuiteContext): Pro
     ...together([...byTask.values()]),
     notes: [
       "Counted per operation, once the store is open. Requests and bytes are counted by a proxy in front of the store, or as calls of a backend that is not remote. Hashing and sealing is counted without threads, because only one thread can be watched.",
-      "Peaks are those of a process that runs three batches, from its start, as the least of five processes: memory that happens to be collected late is not what the work needs.",
+      "Peaks are those of a process that runs three batches, from its start, as the lowest of five processes: in some, garbage is collected late.",
     ],
   };
 }
