@@ -36,10 +36,10 @@ const BOUNDS: Readonly<Record<string, Bound>> = {
   "idk get": { most: 9, goal: 5 },
   "idk stat": { most: 9, goal: 5 },
   "idk snapshots": { most: 16, goal: 5 },
-  [`idk put${EXECUTABLE}`]: { most: 8, goal: 5 },
-  [`idk get${EXECUTABLE}`]: { most: 8, goal: 5 },
-  [`idk stat${EXECUTABLE}`]: { most: 8, goal: 5 },
-  [`idk snapshots${EXECUTABLE}`]: { most: 12, goal: 5 },
+  [`idk put${EXECUTABLE}`]: { most: 6.5, goal: 5 },
+  [`idk get${EXECUTABLE}`]: { most: 6.5, goal: 5 },
+  [`idk stat${EXECUTABLE}`]: { most: 6.5, goal: 5 },
+  [`idk snapshots${EXECUTABLE}`]: { most: 10, goal: 5 },
 };
 
 export async function coldStart(context: SuiteContext): Promise<Findings> {
