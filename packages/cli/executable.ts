@@ -47,6 +47,9 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
+/** With which Bun begins each script that has bytecode. */
+const FIRST_LINE = "// @bun @bytecode @bun-cjs\n";
+
 /** The packages whose code is in those scripts alone. */
 const OWN_SCRIPT = /\/node_modules\/(?:piscina|lz4-napi|minio|@aws-sdk\/[^/]+|@smithy\/[^/]+)$/u;
 
@@ -64,15 +67,19 @@ export async function compileExecutable(options: ExecutableOptions): Promise<str
       bytecode: false,
     });
     const stray = packages.filter((path) => OWN_SCRIPT.test(path));
-    if (stray.length > 0)
-      throw new Error(`add what is imported of ${stray.join(", ")} to PACKAGES`);
+    if (stray.length > 0) {
+      throw new Error(
+        `scripts of the command contain ${stray.join(", ")}: add the names by which they import ` +
+          "from there to PACKAGES in packages/cli/executable.ts",
+      );
+    }
     for (const name of names) await unwrap(join(scripts, name));
     for (const [name, modules] of Object.entries(PACKAGES)) {
       const cases = modules.map((module) => {
         const path = quoted(Bun.resolveSync(module, import.meta.dir));
         return `case ${quoted(module)}: return require(${path});`;
       });
-      const script = `module.exports = (name) => { switch (name) { ${cases.join(" ")} } throw new Error(name); };`;
+      const script = `module.exports = (name) => { switch (name) { ${cases.join(" ")} } };`;
       await write(join(scripts, `${name}.cjs`), script);
     }
     const start = `require("./thread-pool.cjs")(${quoted(THREAD)});`;
@@ -232,7 +239,7 @@ function quoted(text: string): string {
  * @param own the names of its scripts
  * @param inside the folder that they have at run time
  * @param folder where they were built; its path must not be left either
- * @throws Error with the names of such modules
+ * @throws Error with the names of such modules, or with what it contains of this machine
  */
 async function checkSelfContained(
   path: string,
@@ -246,11 +253,20 @@ async function checkSelfContained(
     bytes.indexOf("// @bun", bytes.lastIndexOf("#!/usr/bin/env -S bun")),
   );
   const text = scripts.toString("latin1");
-  const found = text.split("// @bun @bytecode @bun-cjs\n").length - 1;
-  if (found !== own.length)
-    throw new Error(`${path} has ${found} scripts instead of ${own.length}`);
-  if ([folder, `${ROOT}/packages/`, `${ROOT}/node_modules/`].some((each) => text.includes(each))) {
-    throw new Error(`${path} contains a path of this machine`);
+  const found = text.split(FIRST_LINE).length - 1;
+  if (found !== own.length) {
+    throw new Error(
+      `${path} has ${found} scripts that begin with ${FIRST_LINE.trim()} instead of ${own.length}: ` +
+        "if Bun begins them otherwise now, change FIRST_LINE",
+    );
+  }
+  for (const foreign of [folder, `${ROOT}/packages/`, `${ROOT}/node_modules/`]) {
+    const at = text.indexOf(foreign);
+    if (at >= 0) {
+      throw new Error(
+        `${path} contains a path of this machine: ${text.slice(Math.max(0, at - 80), at + 160)}`,
+      );
+    }
   }
   const calls = text.matchAll(/\b(?:require(?:\.resolve)?|import)\(["'`]([^"'`]+)["'`]\)/gu);
   const names = [...calls].map(([, name = ""]) => name);
@@ -262,9 +278,11 @@ async function checkSelfContained(
       !IN_MESSAGES.test(name) &&
       !name.startsWith("bun:"),
   );
-  // Names that are computed.
+  // Names that are computed: all calls with anything but one literal.
   const computed =
-    text.match(/(?<![\w.$])(?:require(?:\.resolve)?|import)\([\w$`]|return import\(/gu) ?? [];
+    text.match(
+      /(?<![\w.$])(?:require(?:\.resolve)?|import)\((?!["'`][^"'`]+["'`]\)).{0,40}|return import\(/gu,
+    ) ?? [];
   if (names.length === 0 || outside.length > 0 || computed.length > 0) {
     throw new Error(
       `${path} loads modules from outside: ${[...new Set([...outside, ...computed])].join(", ")}`,

@@ -191,8 +191,11 @@ export async function buildScripts(
   for (const script of scripts) {
     // Bun inlines the paths of modules that use them.
     const text = await script.text();
-    if ([`"${ROOT}/`, `file://${ROOT}/`].some((path) => text.includes(path))) {
-      throw new Error(`${script.path} contains a path of this machine`);
+    for (const path of [`"${ROOT}/`, `file://${ROOT}/`]) {
+      const at = text.indexOf(path);
+      if (at < 0) continue;
+      const around = text.slice(Math.max(0, at - 80), at + 160);
+      throw new Error(`${basename(script.path)} contains a path of this machine: ${around}`);
     }
   }
   if (pageText.includes(ROOT)) throw new Error("the page contains a path of this machine");

@@ -1,6 +1,6 @@
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { mkdir, mkdtemp, readFile, realpath, rm, symlink, writeFile } from "node:fs/promises";
-import { join, relative } from "node:path";
+import { dirname, join, relative } from "node:path";
 import { tmpdir } from "node:os";
 
 // script/idk may have to build the bundle first.
@@ -86,18 +86,21 @@ test("script/idk rebuilds the bundle after a change of any package in it", async
     cwd: join(packages, ".."),
   });
   const watched = stdout.toString().split("\n");
+  const repository = join(packages, "..");
   const builders = new Set<string>();
-  const follow = async (name: string): Promise<void> => {
-    if (builders.has(name)) return;
-    builders.add(name);
-    const text = await readFile(join(packages, "cli", name), "utf8");
-    for (const [, next] of text.matchAll(/from "\.\/([\w-]+\.ts)"/gu)) await follow(next!);
+  const follow = async (path: string): Promise<void> => {
+    if (builders.has(path)) return;
+    builders.add(path);
+    const text = await readFile(join(repository, path), "utf8");
+    for (const { path: next } of new Bun.Transpiler({ loader: "ts" }).scanImports(text)) {
+      const file = join(dirname(path), next);
+      const isOwn = next.startsWith(".") && next.endsWith(".ts");
+      if (isOwn && !watched.some((folder) => file.startsWith(`${folder}/`))) await follow(file);
+    }
   };
-  await follow("bundle.ts");
-  expect(builders.size).toBeGreaterThan(2);
-  expect(watched).toEqual(
-    expect.arrayContaining([...builders].map((name) => `packages/cli/${name}`)),
-  );
+  await follow("packages/cli/bundle.ts");
+  expect(builders.size).toBeGreaterThan(3);
+  expect(watched).toEqual(expect.arrayContaining([...builders]));
   expect(bundled.size).toBeGreaterThan(2);
   expect(watched).toEqual(
     expect.arrayContaining(

@@ -40,6 +40,11 @@ test.each([
     "64 MiB did not come back unchanged",
   ],
   [
+    "that lists no snapshot",
+    '[ "$1" != snapshots ] || exit 0',
+    "snapshots does not list the backup",
+  ],
+  [
     "that restores nothing",
     '[ "$1" != restore ] || exit 0',
     "restore did not bring back a file unchanged",

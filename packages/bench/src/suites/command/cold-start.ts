@@ -36,6 +36,7 @@ const BOUNDS: Readonly<Record<string, Bound>> = {
   "idk get": { most: 9, goal: 5 },
   "idk stat": { most: 9, goal: 5 },
   "idk snapshots": { most: 16, goal: 5 },
+  [`idk --help${EXECUTABLE}`]: { most: 2 },
   [`idk put${EXECUTABLE}`]: { most: 6.5, goal: 5 },
   [`idk get${EXECUTABLE}`]: { most: 6.5, goal: 5 },
   [`idk stat${EXECUTABLE}`]: { most: 6.5, goal: 5 },
@@ -89,6 +90,7 @@ export async function coldStart(context: SuiteContext): Promise<Findings> {
     const lanes = [
       lane(ENGINE, { argv: [process.execPath, ...RUNTIME_FLAGS, "-e", "0"] }, load.look),
       lane("idk --help", idk.help(), says("Usage: idk COMMAND")),
+      lane(`idk --help${EXECUTABLE}`, executable.help(), says("Usage: idk COMMAND")),
       ...short(idk),
       ...short(executable, EXECUTABLE),
       lane("put, from sources", sources.put(file, blobs), stored),

@@ -37,7 +37,7 @@ const BARE_JOB = join(import.meta.dirname, "bare-transfer.ts");
 const WAYS = ["put", "get", "get without sync"] as const;
 const PRINT = "get to standard output";
 
-/** The speed of idk relative to another program, or to the fastest of several bare transfers. */
+/** The speed of idk relative to another program or to bare requests: to the fastest, if there are several. */
 interface Comparison {
   readonly way: (typeof WAYS)[number] | typeof PRINT;
   readonly peers: readonly string[];
