@@ -4,7 +4,7 @@
  * `bunfig.toml`, `tsconfig.json` or `package.json`, and loads no module from outside of itself.
  */
 import { type BunPlugin, build, file, write } from "bun";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, realpath, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { isBuiltin } from "node:module";
 import { type Seam, packagesOf, seamsPlugin } from "./building.ts";
@@ -59,7 +59,8 @@ const LIBSODIUM = "libsodium.node";
 /** @returns the folders of the packages whose code the executable contains */
 export async function compileExecutable(options: ExecutableOptions): Promise<string[]> {
   const { platform, target, bun, sodium, lz4, outfile } = options;
-  const scripts = await mkdtemp(join(dirname(outfile), "scripts-"));
+  // As the bundler names them, even if the folder above is a symbolic link.
+  const scripts = await realpath(await mkdtemp(join(dirname(outfile), "scripts-")));
   try {
     const { names, packages } = await buildScripts(scripts, {
       seams: seamsOf(platform, sodium),

@@ -25,15 +25,28 @@ export async function copyOf(place: string): Promise<string> {
   return copy;
 }
 
+/** The code of PostgreSQL for `object_in_use`. */
+const IN_USE = "55006";
+
 async function newDatabase(template: string): Promise<string> {
   const url = new URL(serverUrl("postgres")!);
   const name = `objects_${crypto.randomUUID().replaceAll("-", "")}`;
   const sql = new SQL(url.href, { max: 1 });
-  // Nobody may be connected to what is copied. Connections that are ended are replaced.
-  await sql.unsafe(
-    `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '${template}'`,
-  );
-  await sql.unsafe(`CREATE DATABASE ${name} TEMPLATE ${template}`);
+  for (let tries = 5; ;) {
+    // Nobody may be connected to what is copied. Connections that are ended are replaced, by chance before the
+    // copy begins.
+    await sql.unsafe(
+      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '${template}'`,
+    );
+    try {
+      await sql.unsafe(`CREATE DATABASE ${name} TEMPLATE ${template}`);
+      break;
+    } catch (error) {
+      tries -= 1;
+      const isInUse = error instanceof SQL.PostgresError && error.errno === IN_USE;
+      if (tries === 0 || !isInUse) throw error;
+    }
+  }
   await sql.close();
   url.pathname = `/${name}`;
   return url.href;

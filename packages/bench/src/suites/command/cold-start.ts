@@ -90,8 +90,8 @@ export async function coldStart(context: SuiteContext): Promise<Findings> {
     const lanes = [
       lane(ENGINE, { argv: [process.execPath, ...RUNTIME_FLAGS, "-e", "0"] }, load.look),
       lane("idk --help", idk.help(), says("Usage: idk COMMAND")),
-      lane(`idk --help${EXECUTABLE}`, executable.help(), says("Usage: idk COMMAND")),
       ...short(idk),
+      lane(`idk --help${EXECUTABLE}`, executable.help(), says("Usage: idk COMMAND")),
       ...short(executable, EXECUTABLE),
       lane("put, from sources", sources.put(file, blobs), stored),
     ];
