@@ -2,8 +2,8 @@
  * Builds the scripts that the package and the executables contain: `main.cjs`, which prints the
  * version and the overview, the parts of the command, of which `run.cjs` is always loaded (see PARTS),
  * `snapshots.cjs` with the library of snapshots and `gateway.cjs` with the S3 server, so that other commands
- * do not load them, `worker.cjs`, `pack-worker.cjs`, `file-worker.cjs`, `digest-worker.cjs` and
- * `sqlite-worker.cjs` for threads, and `link-page.cjs` with the page that opens links.
+ * do not load them, `worker.cjs`, `pack-worker.cjs`, `file-worker.cjs`, `small-file-worker.cjs`,
+ * `digest-worker.cjs` and `sqlite-worker.cjs` for threads, and `link-page.cjs` with the page that opens links.
  */
 import { type BunPlugin, build, write } from "bun";
 import { type Part, buildParts } from "./parts.ts";
@@ -20,6 +20,7 @@ const THREAD_SOURCES = [
   "packages/storage/src/store/workers/worker.ts",
   "packages/snapshots/src/write/packs/pack-worker.ts",
   "packages/snapshots/src/restore/threads/file-worker.ts",
+  "packages/cli/src/get/small-files/small-file-worker.ts",
   "packages/gateway/src/body/digest-worker.ts",
   "packages/gateway/src/catalog/database/sqlite-worker.ts",
 ];
@@ -49,6 +50,11 @@ const SEAMS: readonly Seam[] = [
     file: /\/packs\/threads\.ts$/u,
     from: 'new URL("pack-worker.ts", import.meta.url).href',
     to: 'require.resolve("./pack-worker.cjs")',
+  },
+  {
+    file: /\/get\/small-files\/small-files\.ts$/u,
+    from: 'new URL("small-file-worker.ts", import.meta.url).href',
+    to: 'require.resolve("./small-file-worker.cjs")',
   },
   {
     file: /\/gateway\/src\/body\/threads\.ts$/u,

@@ -160,6 +160,19 @@ describe.skipIf(!runsHere)("the executable for Linux on x64", () => {
     }
   });
 
+  test("creates many small files in a thread", async () => {
+    const small = join(hostile, "small");
+    await mkdir(small);
+    const names = Array.from({ length: 1000 }, (_, at) => `file-${at}`);
+    for (const name of names) await writeFile(join(small, name), name);
+    await writeFile(join(hostile, "small-list"), await runIdk("put", "small"));
+    const get = [idk, "get", "--from-file", "small-list", "--output-dir", "small-copy"];
+    expect(await threaded(get, hostile, env, 1)).toBeGreaterThan(0.3);
+    for (const name of names) {
+      expect(await readFile(join(hostile, "small-copy", name), "utf8")).toBe(name);
+    }
+  });
+
   test("serves S3, with its threads for digests and the catalog", async () => {
     const [key, secret] = ["executable", randomBytes(20).toString("hex")];
     const credentials = join(folder, "credentials.toml");
@@ -291,13 +304,18 @@ slow("a package that is not the one in bun.lock is not used", async () => {
   expect((await compileFor("linux-x64-musl", into)).outfile).toBe(join(into, "idk"));
 });
 
-/** Runs a program that has to succeed, and returns for which share of its time it had two threads for work. */
-async function threaded(argv: string[], cwd: string, env: NodeJS.ProcessEnv): Promise<number> {
+/** Runs a program that has to succeed, and returns for which share of its time it had these threads for work. */
+async function threaded(
+  argv: string[],
+  cwd: string,
+  env: NodeJS.ProcessEnv,
+  threads = 2,
+): Promise<number> {
   const child = Bun.spawn(argv, { cwd, env, stdout: "ignore", stderr: "pipe" });
   const messages = new Response(child.stderr).text();
   const seen: boolean[] = [];
   while (child.exitCode === null && child.signalCode === null) {
-    seen.push((await workersOf(child.pid)) >= 2);
+    seen.push((await workersOf(child.pid)) >= threads);
     await Bun.sleep(5);
   }
   const code = await child.exited;

@@ -109,6 +109,7 @@ const SCRIPTS = [
   "run.cjs",
   "snapshot-commands.cjs",
   "snapshots.cjs",
+  "small-file-worker.cjs",
   "sqlite-worker.cjs",
   "worker.cjs",
   "xml.cjs",

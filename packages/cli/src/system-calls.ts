@@ -9,6 +9,12 @@ export interface SystemCalls {
   reserve(fd: number, length: number): string | undefined;
   /** Has the system begin to write this part of the file to the disk, and does not wait for it. */
   startWriting(fd: number, offset: number, length: number): void;
+  /**
+   * Waits until everything that was written to the file system of an open file is on its disk.
+   *
+   * @returns whether it is
+   */
+  syncFileSystem(fd: number): boolean;
   /** Grows the capacity of a pipe to `length` bytes, if it is smaller and the system allows it. */
   widenPipe(fd: number, length: number): void;
 }
@@ -16,6 +22,7 @@ export interface SystemCalls {
 const SYMBOLS = {
   fallocate: { args: ["i32", "i32", "i64", "i64"], returns: "i32" },
   fcntl: { args: ["i32", "i32", "i64"], returns: "i32" },
+  syncfs: { args: ["i32"], returns: "i32" },
   sync_file_range: { args: ["i32", "i64", "i64", "u32"], returns: "i32" },
   __errno_location: { args: [], returns: "ptr" },
 } as const;
@@ -53,6 +60,7 @@ export async function openSystemCalls(): Promise<SystemCalls | undefined> {
           // The sync at the end reports errors of writing.
           libc.sync_file_range(fd, offset, length, SYNC_FILE_RANGE_WRITE);
         },
+        syncFileSystem: (fd) => libc.syncfs(fd) === 0,
         widenPipe(fd, length) {
           const capacity = libc.fcntl(fd, F_GETPIPE_SZ, 0);
           if (capacity > 0 && capacity < length) libc.fcntl(fd, F_SETPIPE_SZ, length);

@@ -28,6 +28,7 @@ import { codeOf, Failure, usage } from "../errors/failures.ts";
 import { createByteBudget } from "../get/byte-budget.ts";
 import { download } from "../get/download.ts";
 import { type GetFile, getFiles } from "../get/get-files.ts";
+import { createSmallFiles } from "../get/small-files/small-files.ts";
 import { loadIdentities } from "../keys/identities.ts";
 import type { Output } from "../output/output.ts";
 import { createTextCheck, formatBytes } from "../output/text.ts";
@@ -88,8 +89,12 @@ export const get: Command = command(
     if (named === undefined) {
       const budget = createByteBudget(ON_THE_WAY, ON_THE_WAY_EACH);
       const into = { acceptExisting: true, follow: false, keepTime: true, sync };
+      // What replaces a file, or removes what an earlier run has left, is not for a thread.
+      const isPlain = !force && resume !== false && settings.workers !== 0;
+      await using smallFiles = isPlain ? createSmallFiles(sync ?? true) : undefined;
       const getFile: GetFile = {
         open,
+        smallFiles,
         write: (content, { path, hold, refused }, meter) => {
           const { address } = content;
           const how = { ...into, address, force, resume, budget, meter, hold, refused };

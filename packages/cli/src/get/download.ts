@@ -126,8 +126,8 @@ export async function download(
   }
 }
 
-/** Metadata is whatever the sender wrote: ignore times that a file cannot have. */
-function timeOf({ mtime }: StoredContent["metadata"]): Date | undefined {
+/** The modification time of its file. Metadata is whatever the sender wrote: ignore times that a file cannot have. */
+export function timeOf({ mtime }: StoredContent["metadata"]): Date | undefined {
   return typeof mtime === "number" && mtime <= TIME_MAX ? new Date(mtime) : undefined;
 }
 

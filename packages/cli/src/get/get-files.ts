@@ -8,11 +8,10 @@ import type { Meter } from "../progress/meter.ts";
 import type { Session } from "../session.ts";
 import type { Downloaded } from "./download.ts";
 import { type Destination, openOutputFolder } from "./output-folder.ts";
+import { LARGE, type SmallFiles, TAKEN_MAX } from "./small-files/small-files.ts";
 
 /** Contents fetched concurrently: most wait for a server that may be far away. */
 const AT_ONCE = 64;
-/** From this size on, in bytes, a content counts as large. */
-const LARGE = 64 * 1024;
 /** Contents fetched concurrently while they are large, because each may take 2 MiB of memory. */
 const LARGE_AT_ONCE = 16;
 
@@ -21,6 +20,8 @@ export interface GetFile {
   open(address: string, signal: AbortSignal): Promise<StoredContent>;
   /** If the destination is refused, writes nothing, and throws that unless the file has this content. */
   write(content: StoredContent, destination: Destination, meter: Meter): Promise<Downloaded>;
+  /** Creates what it can of small contents; `write` does the others. */
+  readonly smallFiles?: SmallFiles | undefined;
 }
 
 export interface GetFilesOptions {
@@ -42,7 +43,7 @@ export interface GetFilesOptions {
 export async function getFiles(
   findEntries: () => Promise<AsyncIterable<Listed>>,
   { folder, names, keepHidden }: GetFilesOptions,
-  { open, write }: GetFile,
+  { open, write, smallFiles }: GetFile,
   session: Session,
 ): Promise<void> {
   const { out } = session;
@@ -57,40 +58,52 @@ export async function getFiles(
   const nextTurn = createTurns();
   // Sizes are not known in advance, so the limit follows the content that arrived last.
   const queue = pLimit(LARGE_AT_ONCE);
-  const getOne = async (listed: Listed, signal: AbortSignal): Promise<void> => {
-    const turn = nextTurn();
-    await queue(() => getInTurn(listed, turn, signal));
-  };
-  const getInTurn = async (
-    { address, error }: Listed,
-    turn: Turn,
-    signal: AbortSignal,
-  ): Promise<void> => {
+  const openInTurn = async ({ address, error }: Listed, turn: Turn, signal: AbortSignal) => {
     try {
       if (address === undefined) throw error;
       const content = await open(address, signal);
       queue.concurrency = content.size < LARGE ? AT_ONCE : LARGE_AT_ONCE;
       await turn.mine;
       const destination = await target.destinationFor(address, content.metadata);
-      const { path: file, original, refused } = destination;
-      turn.end();
-      anyHidden ||= destination.hidden;
-      if (original !== undefined && refused === undefined && !out.json) {
-        await out.note(
-          `idk: ${address}: its name is ${foreign(JSON.stringify(original))}, written as ${file}`,
-        );
-      }
-      const written = await write(content, destination, meter);
-      done += 1;
-      if (written.alreadyThere) alreadyThere += 1;
-      await out.report({ ok: true, address, file, ...written });
+      return { content, destination };
     } finally {
       turn.end();
     }
   };
+  const writeOne = async (content: StoredContent, destination: Destination) => {
+    const { path: file, original, refused, hidden } = destination;
+    anyHidden ||= hidden;
+    if (original !== undefined && refused === undefined && !out.json) {
+      await out.note(
+        `idk: ${content.address}: its name is ${foreign(JSON.stringify(original))}, written as ${file}`,
+      );
+    }
+    const taken = await smallFiles?.take(content, destination);
+    if (taken === undefined) return { downloaded: await write(content, destination, meter) };
+    const later = async (): Promise<Downloaded> => {
+      const downloaded = await taken.downloaded;
+      if (downloaded === undefined) return queue(() => write(content, destination, meter));
+      meter.part()({ bytes: downloaded.size, chunks: 0 });
+      return downloaded;
+    };
+    return { later };
+  };
+  const getOne = async (listed: Listed, signal: AbortSignal): Promise<void> => {
+    const turn = nextTurn();
+    // What is written later makes room in the queue for the next.
+    const { address, file, downloaded, later } = await queue(async () => {
+      const { content, destination } = await openInTurn(listed, turn, signal);
+      const { address } = content;
+      return { address, file: destination.path, ...(await writeOne(content, destination)) };
+    });
+    const written = downloaded ?? (await later());
+    done += 1;
+    if (written.alreadyThere) alreadyThere += 1;
+    await out.report({ ok: true, address, file, ...written });
+  };
   try {
     const options = {
-      concurrency: AT_ONCE,
+      concurrency: AT_ONCE + (smallFiles === undefined ? 0 : TAKEN_MAX),
       failures,
       nameOf: nameOfListed,
       onDone: () => meter.itemDone(),

@@ -1,0 +1,160 @@
+import type { StoredContent } from "@idk/storage";
+import { rmSync } from "node:fs";
+import { basename } from "node:path";
+import type { Piscina } from "piscina";
+import { type Downloaded, timeOf } from "../download.ts";
+import type { HeldFolder } from "../held-folders.ts";
+import type { Destination } from "../output-folder.ts";
+import { partFiles } from "../part-file.ts";
+import type { SmallFile, SmallFileJob, SmallFileOutcome } from "./small-file-worker.ts";
+
+/**
+ * Creates the files of small contents in a thread. That takes half of the processor time that calls for each
+ * of them to the runtime's own threads take, and many can be synced together.
+ */
+export interface SmallFiles extends AsyncDisposable {
+  /**
+   * Takes a content over, if it is small and the thread can take more. Starts the thread once there are
+   * many.
+   *
+   * @returns undefined if it is not taken
+   * @throws as reading the content, and if its folder was removed or replaced
+   */
+  take(content: StoredContent, destination: Destination): Promise<Taken | undefined>;
+}
+
+/** In an object, because it is waited for elsewhere. */
+export interface Taken {
+  /** Undefined if the file could not be created, and the caller has to do it. Never rejects. */
+  readonly downloaded: Promise<Downloaded | undefined>;
+}
+
+/** From this size on, in bytes, a content is not small. */
+export const LARGE: number = 64 * 1024;
+
+/** Contents before the thread is started: fewer would take less time than that. */
+const FEW = 64;
+/** Contents that are taken over and not done yet, at most. */
+export const TAKEN_MAX = 256;
+
+interface Item {
+  readonly file: Omit<SmallFile, "end">;
+  readonly content: Uint8Array;
+  done(outcome: SmallFileOutcome): void;
+}
+
+/** @param sync make sure that each content is on the disk before its file appears */
+export function createSmallFiles(sync: boolean): SmallFiles {
+  let seen = 0;
+  let taken = 0;
+  let pool: Piscina | undefined;
+  let starting: Promise<void> | undefined;
+  let isRunning = false;
+  let waiting: Item[] = [];
+  let current: readonly Item[] = [];
+  // Covers every orderly exit, such as after a second Ctrl-C.
+  const removeAtExit = (): void => {
+    for (const { file } of current) rmSync(file.temporary, { force: true });
+  };
+  process.on("exit", removeAtExit);
+
+  const start = async (): Promise<void> => {
+    try {
+      // Loaded here, so that a few files do not pay for it.
+      const { Piscina } = await import("piscina");
+      pool = new Piscina({
+        filename: workerFile(),
+        minThreads: 1,
+        maxThreads: 1,
+        recordTiming: false,
+      });
+      // A thread's fatal error is emitted here as well as rejecting its jobs.
+      pool.on("error", () => {});
+      await pool.run(undefined, { name: "warmUp" });
+      isRunning = true;
+    } catch {
+      // The caller then does all the work.
+      await pool?.destroy().catch(() => {});
+    }
+  };
+  const runJob = async (items: readonly Item[]): Promise<SmallFileOutcome[]> => {
+    let end = 0;
+    const files = items.map(({ file, content }) => ({ ...file, end: (end += content.length) }));
+    const contents = new Uint8Array(end);
+    for (const [at, { content }] of items.entries()) {
+      contents.set(content, files[at]!.end - content.length);
+    }
+    const job: SmallFileJob = { files, contents, sync };
+    // Piscina's types follow the other of two declarations of postMessage.
+    return pool!.run(job, { name: "create", transferList: [contents.buffer] as never });
+  };
+  /** What comes while the thread works is its next job. */
+  const work = async (): Promise<void> => {
+    while (waiting.length > 0) {
+      [current, waiting] = [waiting, []];
+      let outcomes: readonly SmallFileOutcome[] = [];
+      try {
+        outcomes = await runJob(current);
+      } catch {
+        isRunning = false;
+        removeAtExit();
+      }
+      for (const [at, { done }] of current.entries()) done(outcomes[at] ?? "left");
+      current = [];
+    }
+  };
+  const create = (
+    { address, metadata }: StoredContent,
+    content: Uint8Array,
+    path: string,
+  ): Promise<SmallFileOutcome> => {
+    const { promise, resolve: done } = Promise.withResolvers<SmallFileOutcome>();
+    const temporary = partFiles(path, address).own;
+    const mode = 0o666 & ~process.umask();
+    const time = timeOf(metadata)?.getTime();
+    waiting.push({ file: { temporary, path, mode, time }, content, done });
+    if (current.length === 0) void work();
+    return promise;
+  };
+
+  return {
+    async take(content, { path, hold, refused }) {
+      const { size, metadata } = content;
+      if (hold === undefined || refused !== undefined) return undefined;
+      if (size >= LARGE || metadata["enc"] !== undefined) return undefined;
+      seen += 1;
+      if (seen > FEW) starting ??= start();
+      if (!isRunning || taken === TAKEN_MAX) return undefined;
+      taken += 1;
+      let folder: HeldFolder;
+      let bytes: Uint8Array;
+      try {
+        bytes = await content.bytes();
+        folder = hold();
+      } catch (error) {
+        taken -= 1;
+        throw error;
+      }
+      const outcome = create(content, bytes, folder.at(basename(path)));
+      const downloaded = async (): Promise<Downloaded | undefined> => {
+        const is = await outcome;
+        taken -= 1;
+        folder.release();
+        if (is === "left") return undefined;
+        const written = is === "created" ? size : 0;
+        return { size, written, ...(is === "existed" && { alreadyThere: true }) };
+      };
+      return { downloaded: downloaded() };
+    },
+    async [Symbol.asyncDispose]() {
+      process.off("exit", removeAtExit);
+      await starting;
+      await pool?.destroy();
+    },
+  };
+}
+
+/** What the thread runs: the module next to this one. */
+function workerFile(): string {
+  return new URL("small-file-worker.ts", import.meta.url).href;
+}

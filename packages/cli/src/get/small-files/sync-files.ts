@@ -1,0 +1,107 @@
+import { fstatSync, fsyncSync, statfsSync } from "node:fs";
+import { release } from "node:os";
+import { type SystemCalls, openSystemCalls } from "../../system-calls.ts";
+
+/** A file that was written, and is not synced yet. */
+export interface WrittenFile {
+  readonly descriptor: number;
+  readonly path: string;
+}
+
+/**
+ * Local file systems of which syncfs(2) leaves nothing that was written in a cache, by `f_type` of
+ * statfs(2): ext2 to ext4, XFS, Btrfs, F2FS, tmpfs. One in user space need not be told of it at all.
+ */
+const FILE_SYSTEMS: ReadonlySet<number> = new Set([
+  0xef53, 0x5846_5342, 0x9123_683e, 0xf2f5_2010, 0x0102_1994,
+]);
+
+/** Before this version of Linux, syncfs does not report that something could not be written. */
+const REPORTS_SINCE = [5, 8] as const;
+
+/** So few are synced one by one, which is faster. */
+const FEW = 4;
+
+/** Milliseconds: a sync that takes longer has to wait for what other programs write. */
+const SLOW = 1000;
+
+/** Waits until the contents of files are on the disk, and returns those files of which they are. */
+export type FileSync = (files: readonly WrittenFile[]) => WrittenFile[];
+
+/** What it calls; by default that of the system. */
+export interface SyncCalls {
+  /** Undefined if the system has none that can be relied on. */
+  readonly syncFileSystem?: SystemCalls["syncFileSystem"] | undefined;
+  /** @throws if the content is not on the disk */
+  readonly sync?: (descriptor: number) => void;
+  /** Milliseconds, monotonic. */
+  readonly now?: () => number;
+}
+
+/** @returns what syncs files on this system */
+export async function openFileSync(): Promise<FileSync> {
+  const calls = reportsErrors() ? await openSystemCalls() : undefined;
+  return createFileSync({ syncFileSystem: calls?.syncFileSystem });
+}
+
+/**
+ * Many new files take a file system hardly longer than one, if it is told to write all that it has. That is
+ * also what other programs have written: if it takes long, each file is synced by itself from then on.
+ */
+export function createFileSync({
+  syncFileSystem,
+  sync = fsyncSync,
+  now = () => performance.now(),
+}: SyncCalls): FileSync {
+  let isSlow = false;
+  /** By device. */
+  const suitable = new Map<number, boolean>();
+
+  const isSuitable = (device: number, path: string): boolean => {
+    let is = suitable.get(device);
+    if (is === undefined) {
+      is = FILE_SYSTEMS.has(statfsSync(path).type >>> 0);
+      suitable.set(device, is);
+    }
+    return is;
+  };
+  const syncTogether = (files: readonly WrittenFile[], device: number): boolean => {
+    if (syncFileSystem === undefined || isSlow || files.length <= FEW) return false;
+    const [{ descriptor, path }] = files as readonly [WrittenFile];
+    if (!isSuitable(device, path)) return false;
+    const begun = now();
+    const isSynced = syncFileSystem(descriptor);
+    isSlow = now() - begun > SLOW;
+    return isSynced;
+  };
+  const isSyncedAlone = ({ descriptor }: WrittenFile): boolean => {
+    try {
+      sync(descriptor);
+      return true;
+    } catch {
+      return false;
+    }
+  };
+
+  return (files) => {
+    const devices = new Map<number, WrittenFile[]>();
+    for (const file of files) {
+      const { dev } = fstatSync(file.descriptor);
+      const onDevice = devices.get(dev);
+      if (onDevice === undefined) devices.set(dev, [file]);
+      else onDevice.push(file);
+    }
+    return [...devices].flatMap(([device, onDevice]) =>
+      syncTogether(onDevice, device) ? onDevice : onDevice.filter(isSyncedAlone),
+    );
+  };
+}
+
+function reportsErrors(): boolean {
+  if (process.platform !== "linux") return false;
+  const [major = 0, minor = 0] = release()
+    .split(".")
+    .map((part) => Number.parseInt(part, 10));
+  const [sinceMajor, sinceMinor] = REPORTS_SINCE;
+  return major > sinceMajor || (major === sinceMajor && minor >= sinceMinor);
+}

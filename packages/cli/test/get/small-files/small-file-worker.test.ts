@@ -1,0 +1,122 @@
+import { beforeEach, expect, test } from "bun:test";
+import {
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import {
+  type SmallFileJob,
+  create,
+  createSynced,
+} from "../../../src/get/small-files/small-file-worker.ts";
+import type { WrittenFile } from "../../../src/get/small-files/sync-files.ts";
+import { createWorkspace } from "../../support/cli.ts";
+
+const { path } = await createWorkspace();
+const folder = path("small");
+
+beforeEach(() => {
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(folder);
+});
+
+interface Options {
+  readonly mode?: number;
+  readonly time?: number;
+  readonly sync?: boolean;
+}
+
+/** Files of these names and contents. */
+function jobOf(
+  contents: Readonly<Record<string, string>>,
+  { mode = 0o644, time, sync = true }: Options = {},
+): SmallFileJob {
+  let end = 0;
+  const files = Object.entries(contents).map(([name, content]) => ({
+    temporary: join(folder, `.${name.replace("/", "-")}.part`),
+    path: join(folder, name),
+    mode,
+    time,
+    end: (end += Buffer.byteLength(content)),
+  }));
+  const all = new Uint8Array(Buffer.from(Object.values(contents).join("")));
+  return { files, contents: all, sync };
+}
+
+const createAll = (contents: Readonly<Record<string, string>>, options?: Options) =>
+  create(jobOf(contents, options));
+
+const text = (name: string): string => readFileSync(join(folder, name), "utf8");
+
+test.each([true, false])(
+  "creates files with content, permissions and time: synced %p",
+  async (sync) => {
+    const names = Array.from({ length: 20 }, (_, at) => `file-${at}`);
+    const contents = Object.fromEntries(names.map((name) => [name, name.repeat(3)]));
+    const time = Date.parse("2001-02-03T04:05:06.789Z");
+    const outcomes = await createAll({ ...contents, empty: "" }, { mode: 0o640, time, sync });
+    expect(outcomes).toEqual(Array.from({ length: 21 }, () => "created" as const));
+    expect(readdirSync(folder).toSorted()).toEqual([...names, "empty"].toSorted());
+    for (const name of names) expect(text(name)).toBe(name.repeat(3));
+    const { mode, mtimeMs } = lstatSync(join(folder, "file-7"));
+    expect(mode & 0o777).toBe(0o640);
+    expect(Math.abs(mtimeMs - time)).toBeLessThan(1);
+  },
+);
+
+test("a file with this content exists already, and is left as it is", async () => {
+  writeFileSync(join(folder, "same"), "content", { mode: 0o600 });
+  expect(await createAll({ same: "content", other: "new" })).toEqual(["existed", "created"]);
+  expect(lstatSync(join(folder, "same")).mode & 0o777).toBe(0o600);
+});
+
+test("leaves to the caller what it cannot create, without a trace", async () => {
+  writeFileSync(join(folder, "longer"), "content and more");
+  writeFileSync(join(folder, "other"), "CONTENT");
+  writeFileSync(path("target"), "content");
+  symlinkSync(path("target"), join(folder, "link"));
+  symlinkSync("nowhere", join(folder, "dangling"));
+  mkdirSync(join(folder, "folder"));
+  const names = ["longer", "other", "link", "dangling", "folder", "missing/file"];
+  const before = readdirSync(folder).toSorted();
+  const outcomes = await createAll({
+    ...Object.fromEntries(names.map((name) => [name, "content"])),
+    good: "content",
+  });
+  expect(outcomes).toEqual([...names.map(() => "left" as const), "created"]);
+  expect(readdirSync(folder).toSorted()).toEqual([...before, "good"].toSorted());
+  expect(text("longer")).toBe("content and more");
+  expect(readFileSync(path("target"), "utf8")).toBe("content");
+});
+
+test("leaves it also if its temporary name is taken, and does not touch that file", async () => {
+  writeFileSync(join(folder, ".taken.part"), "of another");
+  expect(await createAll({ taken: "content" })).toEqual(["left"]);
+  expect(text(".taken.part")).toBe("of another");
+});
+
+test("files have their names after they were synced, and those that could not be are left", () => {
+  const names: string[][] = [];
+  const syncFiles = (written: readonly WrittenFile[]) => {
+    names.push(
+      readdirSync(folder).toSorted(),
+      written.map((file) => readFileSync(file.path, "utf8")),
+    );
+    return written.slice(1);
+  };
+  const job = jobOf({ a: "content of a", b: "content of b" });
+  expect(createSynced(job, syncFiles)).toEqual(["left", "created"]);
+  expect(names).toEqual([
+    [".a.part", ".b.part"],
+    ["content of a", "content of b"],
+  ]);
+  expect(readdirSync(folder)).toEqual(["b"]);
+  const plain = jobOf({ c: "content" }, { sync: false });
+  const never = () => expect.unreachable();
+  expect(createSynced(plain, never)).toEqual(["created"]);
+});
