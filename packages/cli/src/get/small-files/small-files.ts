@@ -45,6 +45,7 @@ interface Item {
 
 /** @param sync make sure that each content is on the disk before its file appears */
 export function createSmallFiles(sync: boolean): SmallFiles {
+  const mode = 0o666 & ~process.umask();
   let seen = 0;
   let taken = 0;
   let pool: Piscina | undefined;
@@ -110,7 +111,6 @@ export function createSmallFiles(sync: boolean): SmallFiles {
   ): Promise<SmallFileOutcome> => {
     const { promise, resolve: done } = Promise.withResolvers<SmallFileOutcome>();
     const temporary = partFiles(path, address).own;
-    const mode = 0o666 & ~process.umask();
     const time = timeOf(metadata)?.getTime();
     waiting.push({ file: { temporary, path, mode, time }, content, done });
     if (current.length === 0) void work();
