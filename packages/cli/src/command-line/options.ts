@@ -3,7 +3,7 @@ import { Option } from "commander";
 export function workersOption(): Option {
   return new Option(
     "--workers <n>",
-    "use N threads for files over 32 MiB; 0 for none (IDK_WORKERS; default: one per core)",
+    "use N threads for files over 32 MiB, or one for many small ones; 0 for none (IDK_WORKERS; default: one per core)",
   );
 }
 

@@ -1,7 +1,7 @@
 import { parseAddress, type StoredContent } from "@idk/storage";
 import { expect, test } from "bun:test";
 import type { Listed } from "../../src/blobs/address-list.ts";
-import { getFiles } from "../../src/get/get-files.ts";
+import { type GetFile, getFiles } from "../../src/get/get-files.ts";
 import type { Output } from "../../src/output/output.ts";
 import { createProgress, type Task } from "../../src/progress/meter.ts";
 import { createWorkspace } from "../support/cli.ts";
@@ -126,4 +126,39 @@ test.each([
   const find = async () => addresses(200);
   await getFiles(find, out, { open, write: written }, session);
   expect(seen).toEqual({ inFlight: 0, most });
+});
+
+test("writes itself what is left of small files, and counts what has been created", async () => {
+  const written: string[] = [];
+  const getFile: GetFile = {
+    open: async (address) => ({ address, size: 1, metadata: {} }) as StoredContent,
+    write: async ({ address }) => (written.push(address.slice(-1)), { size: 1, written: 1 }),
+    smallFiles: {
+      // Not taken; left after a while; created; existed.
+      async take({ address }) {
+        const which = Number(address.at(-1));
+        if (which === 0) return undefined;
+        await Bun.sleep(1);
+        const outcomes = [
+          undefined,
+          { size: 1, written: 1 },
+          { size: 1, written: 0, alreadyThere: true as const },
+        ];
+        return { downloaded: Promise.resolve(outcomes[which - 1]) };
+      },
+      async [Symbol.asyncDispose]() {},
+    },
+  };
+  const reported: unknown[] = [];
+  const notes: string[] = [];
+  const output = {
+    ...silent,
+    report: async (each: object) => void reported.push(each),
+    note: async (text: string) => void notes.push(text),
+  };
+  const session = { ...quiet, out: output, signal: new AbortController().signal };
+  await getFiles(async () => addresses(4), out, getFile, session);
+  expect(written.toSorted()).toEqual(["0", "1"]);
+  expect(reported.length).toBe(4);
+  expect(notes).toEqual(["idk: 1 of 4 files already existed"]);
 });

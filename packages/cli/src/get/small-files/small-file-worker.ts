@@ -7,7 +7,8 @@ import {
   futimesSync,
   linkSync,
   openSync,
-  readFileSync,
+  readSync,
+  renameSync,
   unlinkSync,
   writeSync,
 } from "node:fs";
@@ -20,8 +21,8 @@ export interface SmallFile {
   readonly path: string;
   /** The permissions that it then has. */
   readonly mode: number;
-  /** The modification time in milliseconds since 1970, by default now. */
-  readonly time: number | undefined;
+  /** The modification time, by default now. A number would not be exact. */
+  readonly time: Date | undefined;
   /** Where its content ends among those of all files. */
   readonly end: number;
 }
@@ -32,6 +33,8 @@ export interface SmallFileJob {
   readonly contents: Uint8Array<ArrayBuffer>;
   /** Make sure that each content is on the disk before its file appears. */
   readonly sync: boolean;
+  /** Shared with the caller, who sets the first element if no more files are to be begun. */
+  readonly stop: Int32Array<SharedArrayBuffer>;
 }
 
 /**
@@ -39,6 +42,9 @@ export interface SmallFileJob {
  * is wrong: then nothing has changed.
  */
 export type SmallFileOutcome = "created" | "existed" | "left";
+
+/** Files that are written, synced and named together: each is open meanwhile. */
+const TOGETHER = 64;
 
 const { O_NOFOLLOW, O_NONBLOCK, O_RDONLY } = constants;
 
@@ -56,22 +62,28 @@ export async function create(job: SmallFileJob): Promise<SmallFileOutcome[]> {
 
 /** As `create`, with a function that syncs files. */
 export function createSynced(
-  { files, contents, sync }: SmallFileJob,
+  { files, contents, sync, stop }: SmallFileJob,
   syncFiles: FileSync,
 ): SmallFileOutcome[] {
   let begin = 0;
-  const begun = files.map((file) => {
-    const content = contents.subarray(begin, file.end);
-    begin = file.end;
-    return compare(file.path, content) ?? write(file, content);
-  });
-  const written = begun.filter((each) => typeof each === "object");
-  const synced = new Set(sync ? syncFiles(written) : written);
-  return files.map((file, at) => {
-    const each = begun[at]!;
-    if (typeof each !== "object") return each;
-    return complete(file, each, synced.has(each)) ? "created" : "left";
-  });
+  const outcomes: SmallFileOutcome[] = [];
+  for (let first = 0; first < files.length; first += TOGETHER) {
+    const some = files.slice(first, first + TOGETHER);
+    const begun = some.map((file) => {
+      const content = contents.subarray(begin, file.end);
+      begin = file.end;
+      if (Atomics.load(stop, 0) !== 0) return "left";
+      return compare(file.path, content) ?? write(file, content);
+    });
+    const written = begun.filter((each) => typeof each === "object");
+    const complete = new Set(sync ? syncFiles(written) : written);
+    for (const [at, file] of some.entries()) {
+      const each = begun[at]!;
+      if (typeof each !== "object") outcomes.push(each);
+      else outcomes.push(finish(file, each, complete.has(each)) ? "created" : "left");
+    }
+  }
+  return outcomes;
 }
 
 /** @returns undefined if there is no file that can be read */
@@ -84,12 +96,18 @@ function compare(path: string, content: Uint8Array): SmallFileOutcome | undefine
   }
   try {
     const stats = fstatSync(descriptor);
-    const isLikely = stats.isFile() && stats.size === content.length;
-    return isLikely && readFileSync(descriptor).equals(content) ? "existed" : "left";
+    if (!stats.isFile() || stats.size !== content.length) return "left";
+    const existing = Buffer.alloc(content.length);
+    for (let at = 0; at < content.length;) {
+      const length = readSync(descriptor, existing, at, content.length - at, at);
+      if (length === 0) return "left";
+      at += length;
+    }
+    return existing.equals(content) ? "existed" : "left";
   } catch {
     return "left";
   } finally {
-    closeSync(descriptor);
+    isDone(() => closeSync(descriptor));
   }
 }
 
@@ -101,50 +119,47 @@ function write({ temporary }: SmallFile, content: Uint8Array): WrittenFile | "le
   } catch {
     return "left";
   }
-  try {
+  const isWritten = isDone(() => {
     for (let at = 0; at < content.length;) at += writeSync(descriptor, content, at);
-    return { descriptor, path: temporary };
-  } catch {
-    closeSync(descriptor);
-    remove(temporary);
-    return "left";
-  }
+  });
+  if (isWritten) return { descriptor };
+  isDone(() => closeSync(descriptor));
+  isDone(() => unlinkSync(temporary));
+  return "left";
 }
 
-/** Gives a file its name, if its content is there. */
-function complete(
+/** Gives a file its name, if it is complete, or else removes it. */
+function finish(
   { temporary, path, mode, time }: SmallFile,
   { descriptor }: WrittenFile,
-  isThere: boolean,
+  isComplete: boolean,
 ): boolean {
+  const hasMode = isDone(() => fchmodSync(descriptor, mode));
+  // Some file systems cannot store this time. The content is complete nevertheless.
+  if (time !== undefined) isDone(() => futimesSync(descriptor, time, time));
+  const isClosed = isDone(() => closeSync(descriptor));
+  const isNamed = isComplete && hasMode && isClosed && isDone(() => name(temporary, path));
+  isDone(() => unlinkSync(temporary));
+  return isNamed;
+}
+
+/** Unlike a rename, a link never replaces a file created in the meantime. */
+function name(temporary: string, path: string): void {
   try {
-    fchmodSync(descriptor, mode);
-    if (time !== undefined) setTime(descriptor, time / 1000);
-  } catch {
-    isThere = false;
+    linkSync(temporary, path);
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "EEXIST") throw error;
+    // A file system without hard links. The name was free a moment ago.
+    renameSync(temporary, path);
   }
+}
+
+/** What fails is left to the caller, who meets the error again and reports it. */
+function isDone(call: () => void): boolean {
   try {
-    closeSync(descriptor);
-    // Unlike a rename, it never replaces a file created in the meantime.
-    if (isThere) linkSync(temporary, path);
-    return isThere;
+    call();
+    return true;
   } catch {
     return false;
-  } finally {
-    remove(temporary);
   }
-}
-
-/** Some file systems cannot store this time. The content is complete nevertheless. */
-function setTime(descriptor: number, seconds: number): void {
-  try {
-    futimesSync(descriptor, seconds, seconds);
-  } catch {}
-}
-
-/** It may have been removed by somebody else. */
-function remove(path: string): void {
-  try {
-    unlinkSync(path);
-  } catch {}
 }

@@ -34,8 +34,9 @@ export const LARGE: number = 64 * 1024;
 
 /** Contents before the thread is started: fewer would take less time than that. */
 const FEW = 64;
-/** Contents that are taken over and not done yet, at most. */
-export const TAKEN_MAX = 256;
+/** Contents that are taken over and not done yet, at most, and their bytes. */
+export const TAKEN_MAX = 192;
+const BYTES_MAX = 4 * 2 ** 20;
 
 interface Item {
   readonly file: Omit<SmallFile, "end">;
@@ -43,19 +44,31 @@ interface Item {
   done(outcome: SmallFileOutcome): void;
 }
 
-/** @param sync make sure that each content is on the disk before its file appears */
-export function createSmallFiles(sync: boolean): SmallFiles {
+/**
+ * @param sync make sure that each content is on the disk before its file appears
+ * @param module what the thread runs
+ */
+export function createSmallFiles(sync: boolean, module: string = workerFile()): SmallFiles {
   const mode = 0o666 & ~process.umask();
+  const stop = new Int32Array(new SharedArrayBuffer(4));
+  const taken = { contents: 0, bytes: 0 };
   let seen = 0;
-  let taken = 0;
   let pool: Piscina | undefined;
   let starting: Promise<void> | undefined;
   let isRunning = false;
+  let isClosed = false;
   let waiting: Item[] = [];
   let current: readonly Item[] = [];
   // Covers every orderly exit, such as after a second Ctrl-C.
   const removeAtExit = (): void => {
-    for (const { file } of current) rmSync(file.temporary, { force: true });
+    Atomics.store(stop, 0, 1);
+    for (const { file } of current) {
+      try {
+        rmSync(file.temporary, { force: true });
+      } catch {
+        // The others can be removed, perhaps.
+      }
+    }
   };
   process.on("exit", removeAtExit);
 
@@ -63,8 +76,9 @@ export function createSmallFiles(sync: boolean): SmallFiles {
     try {
       // Loaded here, so that a few files do not pay for it.
       const { Piscina } = await import("piscina");
+      if (isClosed) return;
       pool = new Piscina({
-        filename: workerFile(),
+        filename: module,
         minThreads: 1,
         maxThreads: 1,
         recordTiming: false,
@@ -72,7 +86,7 @@ export function createSmallFiles(sync: boolean): SmallFiles {
       // A thread's fatal error is emitted here as well as rejecting its jobs.
       pool.on("error", () => {});
       await pool.run(undefined, { name: "warmUp" });
-      isRunning = true;
+      isRunning = !isClosed;
     } catch {
       // The caller then does all the work.
       await pool?.destroy().catch(() => {});
@@ -85,7 +99,7 @@ export function createSmallFiles(sync: boolean): SmallFiles {
     for (const [at, { content }] of items.entries()) {
       contents.set(content, files[at]!.end - content.length);
     }
-    const job: SmallFileJob = { files, contents, sync };
+    const job: SmallFileJob = { files, contents, sync, stop };
     // Piscina's types follow the other of two declarations of postMessage.
     return pool!.run(job, { name: "create", transferList: [contents.buffer] as never });
   };
@@ -111,7 +125,7 @@ export function createSmallFiles(sync: boolean): SmallFiles {
   ): Promise<SmallFileOutcome> => {
     const { promise, resolve: done } = Promise.withResolvers<SmallFileOutcome>();
     const temporary = partFiles(path, address).own;
-    const time = timeOf(metadata)?.getTime();
+    const time = timeOf(metadata);
     waiting.push({ file: { temporary, path, mode, time }, content, done });
     if (current.length === 0) void work();
     return promise;
@@ -124,21 +138,25 @@ export function createSmallFiles(sync: boolean): SmallFiles {
       if (size >= LARGE || metadata["enc"] !== undefined) return undefined;
       seen += 1;
       if (seen > FEW) starting ??= start();
-      if (!isRunning || taken === TAKEN_MAX) return undefined;
-      taken += 1;
+      if (!isRunning || taken.contents === TAKEN_MAX || taken.bytes >= BYTES_MAX) return undefined;
+      const count = (sign: 1 | -1): void => {
+        taken.contents += sign;
+        taken.bytes += sign * size;
+      };
+      count(1);
       let folder: HeldFolder;
       let bytes: Uint8Array;
       try {
         bytes = await content.bytes();
         folder = hold();
       } catch (error) {
-        taken -= 1;
+        count(-1);
         throw error;
       }
       const outcome = create(content, bytes, folder.at(basename(path)));
       const downloaded = async (): Promise<Downloaded | undefined> => {
         const is = await outcome;
-        taken -= 1;
+        count(-1);
         folder.release();
         if (is === "left") return undefined;
         const written = is === "created" ? size : 0;
@@ -148,8 +166,11 @@ export function createSmallFiles(sync: boolean): SmallFiles {
     },
     async [Symbol.asyncDispose]() {
       process.off("exit", removeAtExit);
+      isClosed = true;
+      isRunning = false;
+      // Before awaiting the start, which waits for a thread that may never report.
+      await pool?.destroy().catch(() => {});
       await starting;
-      await pool?.destroy();
     },
   };
 }

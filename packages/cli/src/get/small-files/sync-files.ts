@@ -5,25 +5,21 @@ import { type SystemCalls, openSystemCalls } from "../../system-calls.ts";
 /** A file that was written, and is not synced yet. */
 export interface WrittenFile {
   readonly descriptor: number;
-  readonly path: string;
 }
 
 /**
  * Local file systems of which syncfs(2) leaves nothing that was written in a cache, by `f_type` of
- * statfs(2): ext2 to ext4, XFS, Btrfs, F2FS, tmpfs. One in user space need not be told of it at all.
+ * statfs(2): ext4, XFS, Btrfs, F2FS, tmpfs. One in user space need not be told of it at all.
  */
 const FILE_SYSTEMS: ReadonlySet<number> = new Set([
   0xef53, 0x5846_5342, 0x9123_683e, 0xf2f5_2010, 0x0102_1994,
 ]);
 
-/** Before this version of Linux, syncfs does not report that something could not be written. */
-const REPORTS_SINCE = [5, 8] as const;
-
 /** So few are synced one by one, which is faster. */
 const FEW = 4;
 
-/** Milliseconds: a sync that takes longer has to wait for what other programs write. */
-const SLOW = 1000;
+/** Milliseconds for each file: what takes longer has to wait for what other programs write. */
+const SLOW = 50;
 
 /** Waits until the contents of files are on the disk, and returns those files of which they are. */
 export type FileSync = (files: readonly WrittenFile[]) => WrittenFile[];
@@ -40,7 +36,7 @@ export interface SyncCalls {
 
 /** @returns what syncs files on this system */
 export async function openFileSync(): Promise<FileSync> {
-  const calls = reportsErrors() ? await openSystemCalls() : undefined;
+  const calls = reportsErrors(process.platform, release()) ? await openSystemCalls() : undefined;
   return createFileSync({ syncFileSystem: calls?.syncFileSystem });
 }
 
@@ -57,21 +53,25 @@ export function createFileSync({
   /** By device. */
   const suitable = new Map<number, boolean>();
 
-  const isSuitable = (device: number, path: string): boolean => {
+  const isSuitable = (device: number, descriptor: number): boolean => {
     let is = suitable.get(device);
     if (is === undefined) {
-      is = FILE_SYSTEMS.has(statfsSync(path).type >>> 0);
+      try {
+        is = FILE_SYSTEMS.has(statfsSync(`/proc/self/fd/${descriptor}`).type >>> 0);
+      } catch {
+        is = false;
+      }
       suitable.set(device, is);
     }
     return is;
   };
   const syncTogether = (files: readonly WrittenFile[], device: number): boolean => {
     if (syncFileSystem === undefined || isSlow || files.length <= FEW) return false;
-    const [{ descriptor, path }] = files as readonly [WrittenFile];
-    if (!isSuitable(device, path)) return false;
+    const [{ descriptor }] = files as readonly [WrittenFile];
+    if (!isSuitable(device, descriptor)) return false;
     const begun = now();
     const isSynced = syncFileSystem(descriptor);
-    isSlow = now() - begun > SLOW;
+    isSlow = now() - begun > SLOW * files.length;
     return isSynced;
   };
   const isSyncedAlone = ({ descriptor }: WrittenFile): boolean => {
@@ -97,11 +97,13 @@ export function createFileSync({
   };
 }
 
-function reportsErrors(): boolean {
-  if (process.platform !== "linux") return false;
-  const [major = 0, minor = 0] = release()
-    .split(".")
-    .map((part) => Number.parseInt(part, 10));
-  const [sinceMajor, sinceMinor] = REPORTS_SINCE;
-  return major > sinceMajor || (major === sinceMajor && minor >= sinceMinor);
+/**
+ * Whether syncfs reports what could not be written.
+ *
+ * @param version of the kernel, such as `6.8.0-31-generic`
+ */
+export function reportsErrors(platform: string, version: string): boolean {
+  if (platform !== "linux") return false;
+  const [major = 0, minor = 0] = version.split(".").map((part) => Number.parseInt(part, 10));
+  return major > 5 || (major === 5 && minor >= 8);
 }

@@ -1,5 +1,6 @@
 import { beforeEach, expect, test } from "bun:test";
 import {
+  fstatSync,
   lstatSync,
   mkdirSync,
   readFileSync,
@@ -27,14 +28,15 @@ beforeEach(() => {
 
 interface Options {
   readonly mode?: number;
-  readonly time?: number;
+  readonly time?: Date;
+  readonly stop?: boolean;
   readonly sync?: boolean;
 }
 
 /** Files of these names and contents. */
 function jobOf(
   contents: Readonly<Record<string, string>>,
-  { mode = 0o644, time, sync = true }: Options = {},
+  { mode = 0o644, time, sync = true, stop = false }: Options = {},
 ): SmallFileJob {
   let end = 0;
   const files = Object.entries(contents).map(([name, content]) => ({
@@ -45,7 +47,8 @@ function jobOf(
     end: (end += Buffer.byteLength(content)),
   }));
   const all = new Uint8Array(Buffer.from(Object.values(contents).join("")));
-  return { files, contents: all, sync };
+  const stopped = new Int32Array(new SharedArrayBuffer(4)).fill(stop ? 1 : 0);
+  return { files, contents: all, sync, stop: stopped };
 }
 
 const createAll = (contents: Readonly<Record<string, string>>, options?: Options) =>
@@ -56,16 +59,16 @@ const text = (name: string): string => readFileSync(join(folder, name), "utf8");
 test.each([true, false])(
   "creates files with content, permissions and time: synced %p",
   async (sync) => {
-    const names = Array.from({ length: 20 }, (_, at) => `file-${at}`);
+    const names = Array.from({ length: 150 }, (_, at) => `file-${at}`);
     const contents = Object.fromEntries(names.map((name) => [name, name.repeat(3)]));
-    const time = Date.parse("2001-02-03T04:05:06.789Z");
+    const time = new Date("2001-02-03T04:05:06.789Z");
     const outcomes = await createAll({ ...contents, empty: "" }, { mode: 0o640, time, sync });
-    expect(outcomes).toEqual(Array.from({ length: 21 }, () => "created" as const));
+    expect(outcomes).toEqual(Array.from({ length: 151 }, () => "created" as const));
     expect(readdirSync(folder).toSorted()).toEqual([...names, "empty"].toSorted());
     for (const name of names) expect(text(name)).toBe(name.repeat(3));
-    const { mode, mtimeMs } = lstatSync(join(folder, "file-7"));
+    const { mode, mtime } = lstatSync(join(folder, "file-7"));
     expect(mode & 0o777).toBe(0o640);
-    expect(Math.abs(mtimeMs - time)).toBeLessThan(1);
+    expect(mtime).toEqual(time);
   },
 );
 
@@ -105,18 +108,31 @@ test("files have their names after they were synced, and those that could not be
   const syncFiles = (written: readonly WrittenFile[]) => {
     names.push(
       readdirSync(folder).toSorted(),
-      written.map((file) => readFileSync(file.path, "utf8")),
+      written.map(({ descriptor }) => `${fstatSync(descriptor).size}`),
     );
     return written.slice(1);
   };
-  const job = jobOf({ a: "content of a", b: "content of b" });
+  const job = jobOf({ a: "content of a", b: "content of b " });
   expect(createSynced(job, syncFiles)).toEqual(["left", "created"]);
   expect(names).toEqual([
     [".a.part", ".b.part"],
-    ["content of a", "content of b"],
+    ["12", "13"],
   ]);
   expect(readdirSync(folder)).toEqual(["b"]);
   const plain = jobOf({ c: "content" }, { sync: false });
   const never = () => expect.unreachable();
   expect(createSynced(plain, never)).toEqual(["created"]);
+});
+
+test("times are exact, also those before 1970", async () => {
+  for (const milliseconds of [-1, -86_400_001, 0, 1, 1_764_518_400_003, 1_764_518_400_999]) {
+    const time = new Date(milliseconds);
+    expect(await createAll({ [`${milliseconds}`]: "" }, { time })).toEqual(["created"]);
+    expect(lstatSync(join(folder, `${milliseconds}`)).mtime).toEqual(time);
+  }
+});
+
+test("begins no file once it is stopped", async () => {
+  expect(await createAll({ a: "content", b: "content" }, { stop: true })).toEqual(["left", "left"]);
+  expect(readdirSync(folder)).toEqual([]);
 });

@@ -94,9 +94,52 @@ test("takes no content that is large, compressed or refused, and not too many", 
     small.take(contentOf(at), destinationOf(`${at}`)),
   );
   const taken = (await Promise.all(attempts)).filter((each) => each !== undefined);
-  expect(taken.length).toBeLessThanOrEqual(TAKEN_MAX);
+  expect(taken.length).toBe(TAKEN_MAX);
   const outcomes = await Promise.all(taken.map(({ downloaded }) => downloaded));
   expect(outcomes.filter((each) => each === undefined)).toEqual([]);
+  const long = { size: LARGE - 1, bytes: async () => new Uint8Array(LARGE - 1) };
+  const ofLong = Array.from({ length: 100 }, (_, at) =>
+    small.take(contentOf(at, long), destinationOf(`long-${at}`)),
+  );
+  const takenOfLong = (await Promise.all(ofLong)).filter((each) => each !== undefined);
+  expect(takenOfLong.length).toBe(65);
+  await Promise.all(takenOfLong.map(({ downloaded }) => downloaded));
+});
+
+/** A thread that runs until it has a file to create, which is done by then. */
+const DYING = write(
+  "dying-worker.js",
+  `exports.warmUp = () => {};
+   exports.create = ({ files }) => {
+     for (const { temporary } of files) require("node:fs").writeFileSync(temporary, "begun");
+     process.exit(1);
+   };`,
+);
+
+test("a thread that dies leaves nothing, and everything to the caller", async () => {
+  const folder = folderOf("dying");
+  await using small = createSmallFiles(false, DYING);
+  let died = 0;
+  for (let at = 0; died === 0; at += 1) {
+    const taken = await small.take(contentOf(at), folder.destinationOf(`${at}`));
+    if (taken === undefined) await Bun.sleep(1);
+    else {
+      expect(await taken.downloaded).toBeUndefined();
+      died += 1;
+    }
+  }
+  expect(readdirSync(folder.folder)).toEqual([]);
+  expect(await small.take(contentOf(1), folder.destinationOf("1"))).toBeUndefined();
+});
+
+test("a thread that never reports takes nothing, and delays no end", async () => {
+  const folder = folderOf("never");
+  const never = write("never-worker.js", "exports.warmUp = () => new Promise(() => {});");
+  await using small = createSmallFiles(false, never);
+  for (let at = 0; at < 80; at += 1) {
+    expect(await small.take(contentOf(at), folder.destinationOf(`${at}`))).toBeUndefined();
+  }
+  await Bun.sleep(100);
 });
 
 test("a get of many puts each content into its file, and finds it there the next time", async () => {

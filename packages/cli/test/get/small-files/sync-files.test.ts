@@ -4,6 +4,7 @@ import {
   type SyncCalls,
   type WrittenFile,
   createFileSync,
+  reportsErrors,
 } from "../../../src/get/small-files/sync-files.ts";
 import { createWorkspace } from "../../support/cli.ts";
 
@@ -14,7 +15,7 @@ function synced(count: number, calls: SyncCalls = {}, folder: string = path(""))
   const noted: (string | number)[] = [];
   const files = Array.from({ length: count }, (_, at): WrittenFile => {
     const name = `${folder}/${at}`;
-    return { descriptor: openSync(name, "w"), path: name };
+    return { descriptor: openSync(name, "w") };
   });
   const numberOf = (descriptor: number) =>
     files.findIndex((file) => file.descriptor === descriptor);
@@ -55,7 +56,7 @@ test("each is synced by itself if the system reports an error, and what fails ag
 
 test("each is synced by itself once all together took long, because others write much", () => {
   let time = 0;
-  const syncFileSystem = () => ((time += 1001), true);
+  const syncFileSystem = () => ((time += 251), true);
   using slow = synced(5, { now: () => time, syncFileSystem });
   expect(slow.on()).toEqual([0, 1, 2, 3, 4]);
   expect(slow.on()).toEqual([0, 1, 2, 3, 4]);
@@ -65,10 +66,9 @@ test("each is synced by itself once all together took long, because others write
 test.skipIf(process.platform !== "linux")(
   "only file systems that are known to write everything are synced as a whole",
   () => {
-    // That of /proc is not, and its files can be opened for writing.
+    // That of /proc is not.
     const unknown: WrittenFile[] = Array.from({ length: 5 }, () => {
-      const name = "/proc/self/comm";
-      return { descriptor: openSync(name, "r"), path: name };
+      return { descriptor: openSync("/proc/self/comm", "r") };
     });
     const noted: string[] = [];
     const syncFiles = createFileSync({
@@ -80,3 +80,15 @@ test.skipIf(process.platform !== "linux")(
     for (const { descriptor } of unknown) closeSync(descriptor);
   },
 );
+
+test.each([
+  ["linux", "5.8.0", true],
+  ["linux", "5.10.0-31-amd64", true],
+  ["linux", "6.1-rc3", true],
+  ["linux", "5.4.0-200-generic", false],
+  ["linux", "4.18.0-553.el8_10.x86_64", false],
+  ["linux", "unknown", false],
+  ["darwin", "24.1.0", false],
+])("the system reports errors of a whole file system: %s %s", (platform, version, reports) => {
+  expect(reportsErrors(platform, version)).toBe(reports);
+});
