@@ -163,7 +163,7 @@ describe.skipIf(!runsHere)("the executable for Linux on x64", () => {
   test("creates many small files in a thread", async () => {
     const small = join(hostile, "small");
     await mkdir(small);
-    const names = Array.from({ length: 1000 }, (_, at) => `file-${at}`);
+    const names = Array.from({ length: 2000 }, (_, at) => `file-${at}`);
     for (const name of names) await writeFile(join(small, name), name);
     await writeFile(join(hostile, "small-list"), await runIdk("put", "small"));
     const get = [idk, "get", "--from-file", "small-list", "--output-dir", "small-copy"];

@@ -32,8 +32,8 @@ export interface Taken {
 /** From this size on, in bytes, a content is not small. */
 export const LARGE: number = 64 * 1024;
 
-/** Contents before the thread is started: fewer would take less time than that. */
-const FEW = 64;
+/** Contents before the thread is started, which takes as long as it saves for as many. */
+const FEW = 256;
 /** Contents that are taken over and not done yet, at most, and their bytes. */
 export const TAKEN_MAX = 192;
 const BYTES_MAX = 4 * 2 ** 20;

@@ -44,7 +44,7 @@ test("takes contents over once there are many, and creates their files", async (
       await Bun.sleep(1);
       continue;
     }
-    expect(at).toBeGreaterThanOrEqual(64);
+    expect(at).toBeGreaterThanOrEqual(256);
     expect(await taken.downloaded).toEqual({ size: `${at}`.length, written: `${at}`.length });
     created.push(at);
   }
@@ -136,7 +136,7 @@ test("a thread that never reports takes nothing, and delays no end", async () =>
   const folder = folderOf("never");
   const never = write("never-worker.js", "exports.warmUp = () => new Promise(() => {});");
   await using small = createSmallFiles(false, never);
-  for (let at = 0; at < 80; at += 1) {
+  for (let at = 0; at < 300; at += 1) {
     expect(await small.take(contentOf(at), folder.destinationOf(`${at}`))).toBeUndefined();
   }
   await Bun.sleep(100);
@@ -144,7 +144,7 @@ test("a thread that never reports takes nothing, and delays no end", async () =>
 
 test("a get of many puts each content into its file, and finds it there the next time", async () => {
   mkdirSync(path("source"));
-  const names = Array.from({ length: 600 }, (_, at) => `file-${at}`);
+  const names = Array.from({ length: 900 }, (_, at) => `file-${at}`);
   for (const name of names) write(`source/${name}`, name.repeat(9));
   const { stdout } = await ok(["put", path("source")]);
   write("list", stdout);
@@ -153,5 +153,5 @@ test("a get of many puts each content into its file, and finds it there the next
   expect(readdirSync(folder).toSorted()).toEqual(names.toSorted());
   for (const name of names) expect(readFileSync(join(folder, name), "utf8")).toBe(name.repeat(9));
   const again = await ok(["get", "--from-file", path("list"), "--output-dir", path("copies")]);
-  expect(again.stderr).toContain("600 of 600 files already existed");
+  expect(again.stderr).toContain("900 of 900 files already existed");
 });
