@@ -1,4 +1,4 @@
-/** Calls of Linux on an open file that Bun does not offer. Without them, the same is done more slowly. */
+/** Calls of Linux on an open file that Bun does not offer. They help: what lacks them works, too. */
 export interface SystemCalls {
   /**
    * Reserves room on the disk for the first bytes of a file, whose length stays as it is.

@@ -78,7 +78,7 @@ function addGetCommand(program: CommanderCommand, actionOf: ActionOf): void {
     .option("--range <start-end>", "fetch only these bytes; END is excluded, either may be omitted")
     .option("--max-size <size>", "refuse content that is longer than this, decompressed: 100M, 2G")
     .option("--force", "replace an existing file")
-    .addOption(workersOption())
+    .addOption(workersOption(", or one for many small ones"))
     .addOption(memoryOption())
     .option("--resume", `with -o: continue an interrupted get (default: ${OVER})`)
     .option("--no-resume", "start from the beginning, and keep nothing if interrupted")

@@ -1,9 +1,10 @@
 import { Option } from "commander";
 
-export function workersOption(): Option {
+/** @param more what else they are used for */
+export function workersOption(more = ""): Option {
   return new Option(
     "--workers <n>",
-    "use N threads for files over 32 MiB, or one for many small ones; 0 for none (IDK_WORKERS; default: one per core)",
+    `use N threads for files over 32 MiB${more}; 0 for none (IDK_WORKERS; default: one per core)`,
   );
 }
 

@@ -12,7 +12,7 @@ import {
   unlinkSync,
   writeSync,
 } from "node:fs";
-import { type FileSync, type WrittenFile, openFileSync } from "./sync-files.ts";
+import { type SyncFiles, type WrittenFile, loadSyncFiles } from "./sync-files.ts";
 
 /** A file to create under its name, or to compare if there is one. */
 export interface SmallFile {
@@ -48,22 +48,23 @@ const TOGETHER = 64;
 
 const { O_NOFOLLOW, O_NONBLOCK, O_RDONLY } = constants;
 
-let opening: ReturnType<typeof openFileSync> | undefined;
+let loading: ReturnType<typeof loadSyncFiles> | undefined;
 
 /** Loads what the thread needs before its first job. */
 export async function warmUp(): Promise<void> {
-  await (opening ??= openFileSync());
+  await (loading ??= loadSyncFiles());
 }
 
 /** @returns the outcome of each file */
 export async function create(job: SmallFileJob): Promise<SmallFileOutcome[]> {
-  return createSynced(job, await (opening ??= openFileSync()));
+  return createSynced(job, await (loading ??= loadSyncFiles()));
 }
 
-/** As `create`, with a function that syncs files. */
+/** As `create`, with a function that syncs files, and one that makes hard links. */
 export function createSynced(
   { files, contents, sync, stop }: SmallFileJob,
-  syncFiles: FileSync,
+  syncFiles: SyncFiles,
+  link: typeof linkSync = linkSync,
 ): SmallFileOutcome[] {
   let begin = 0;
   const outcomes: SmallFileOutcome[] = [];
@@ -72,27 +73,28 @@ export function createSynced(
     const begun = some.map((file) => {
       const content = contents.subarray(begin, file.end);
       begin = file.end;
-      if (Atomics.load(stop, 0) !== 0) return "left";
-      return compare(file.path, content) ?? write(file, content);
+      const isStopped = (): boolean => Atomics.load(stop, 0) !== 0;
+      if (isStopped()) return "left";
+      return compare(file.path, content) ?? write(file, content, isStopped);
     });
     const written = begun.filter((each) => typeof each === "object");
     const complete = new Set(sync ? syncFiles(written) : written);
     for (const [at, file] of some.entries()) {
       const each = begun[at]!;
       if (typeof each !== "object") outcomes.push(each);
-      else outcomes.push(finish(file, each, complete.has(each)) ? "created" : "left");
+      else outcomes.push(finish(file, each, complete.has(each), link) ? "created" : "left");
     }
   }
   return outcomes;
 }
 
-/** @returns undefined if there is no file that can be read */
+/** @returns undefined if nothing has this name */
 function compare(path: string, content: Uint8Array): SmallFileOutcome | undefined {
   let descriptor: number;
   try {
     descriptor = openSync(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
-  } catch {
-    return undefined;
+  } catch (error) {
+    return isCode(error, "ENOENT") ? undefined : "left";
   }
   try {
     const stats = fstatSync(descriptor);
@@ -112,7 +114,11 @@ function compare(path: string, content: Uint8Array): SmallFileOutcome | undefine
 }
 
 /** Only the owner can read it until it is complete. */
-function write({ temporary }: SmallFile, content: Uint8Array): WrittenFile | "left" {
+function write(
+  { temporary }: SmallFile,
+  content: Uint8Array,
+  isStopped: () => boolean,
+): WrittenFile | "left" {
   let descriptor: number;
   try {
     descriptor = openSync(temporary, "wx", 0o600);
@@ -122,7 +128,8 @@ function write({ temporary }: SmallFile, content: Uint8Array): WrittenFile | "le
   const isWritten = isDone(() => {
     for (let at = 0; at < content.length;) at += writeSync(descriptor, content, at);
   });
-  if (isWritten) return { descriptor };
+  // After a stop, the caller may have looked for it already.
+  if (isWritten && !isStopped()) return { descriptor };
   isDone(() => closeSync(descriptor));
   isDone(() => unlinkSync(temporary));
   return "left";
@@ -133,25 +140,30 @@ function finish(
   { temporary, path, mode, time }: SmallFile,
   { descriptor }: WrittenFile,
   isComplete: boolean,
+  link: typeof linkSync,
 ): boolean {
   const hasMode = isDone(() => fchmodSync(descriptor, mode));
   // Some file systems cannot store this time. The content is complete nevertheless.
   if (time !== undefined) isDone(() => futimesSync(descriptor, time, time));
   const isClosed = isDone(() => closeSync(descriptor));
-  const isNamed = isComplete && hasMode && isClosed && isDone(() => name(temporary, path));
+  const isNamed = isComplete && hasMode && isClosed && isDone(() => name(temporary, path, link));
   isDone(() => unlinkSync(temporary));
   return isNamed;
 }
 
 /** Unlike a rename, a link never replaces a file created in the meantime. */
-function name(temporary: string, path: string): void {
+function name(temporary: string, path: string, link: typeof linkSync): void {
   try {
-    linkSync(temporary, path);
+    link(temporary, path);
   } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "EEXIST") throw error;
+    if (isCode(error, "EEXIST")) throw error;
     // A file system without hard links. The name was free a moment ago.
     renameSync(temporary, path);
   }
+}
+
+function isCode(error: unknown, code: string): boolean {
+  return error instanceof Error && "code" in error && error.code === code;
 }
 
 /** What fails is left to the caller, who meets the error again and reports it. */

@@ -32,7 +32,7 @@ export interface Taken {
 /** From this size on, in bytes, a content is not small. */
 export const LARGE: number = 64 * 1024;
 
-/** Contents before the thread is started, which takes as long as it saves for as many. */
+/** Contents before the thread is started: its start takes about as long as it saves for so many. */
 const FEW = 256;
 /** Contents that are taken over and not done yet, at most, and their bytes. */
 export const TAKEN_MAX = 192;
@@ -109,10 +109,12 @@ export function createSmallFiles(sync: boolean, module: string = workerFile()): 
       [current, waiting] = [waiting, []];
       let outcomes: readonly SmallFileOutcome[] = [];
       try {
-        outcomes = await runJob(current);
+        if (isRunning) outcomes = await runJob(current);
       } catch {
         isRunning = false;
         removeAtExit();
+        // Another thread would be started in its place.
+        void pool!.destroy().catch(() => {});
       }
       for (const [at, { done }] of current.entries()) done(outcomes[at] ?? "left");
       current = [];

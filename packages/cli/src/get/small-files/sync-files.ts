@@ -22,7 +22,7 @@ const FEW = 4;
 const SLOW = 50;
 
 /** Waits until the contents of files are on the disk, and returns those files of which they are. */
-export type FileSync = (files: readonly WrittenFile[]) => WrittenFile[];
+export type SyncFiles = (files: readonly WrittenFile[]) => WrittenFile[];
 
 /** What it calls; by default that of the system. */
 export interface SyncCalls {
@@ -30,25 +30,28 @@ export interface SyncCalls {
   readonly syncFileSystem?: SystemCalls["syncFileSystem"] | undefined;
   /** @throws if the content is not on the disk */
   readonly sync?: (descriptor: number) => void;
+  /** The `f_type` of the file system of a file. */
+  readonly typeOf?: (descriptor: number) => number;
   /** Milliseconds, monotonic. */
   readonly now?: () => number;
 }
 
 /** @returns what syncs files on this system */
-export async function openFileSync(): Promise<FileSync> {
+export async function loadSyncFiles(): Promise<SyncFiles> {
   const calls = reportsErrors(process.platform, release()) ? await openSystemCalls() : undefined;
-  return createFileSync({ syncFileSystem: calls?.syncFileSystem });
+  return createSyncFiles({ syncFileSystem: calls?.syncFileSystem });
 }
 
 /**
  * Many new files take a file system hardly longer than one, if it is told to write all that it has. That is
  * also what other programs have written: if it takes long, each file is synced by itself from then on.
  */
-export function createFileSync({
+export function createSyncFiles({
   syncFileSystem,
   sync = fsyncSync,
+  typeOf = (descriptor) => statfsSync(`/proc/self/fd/${descriptor}`).type,
   now = () => performance.now(),
-}: SyncCalls): FileSync {
+}: SyncCalls): SyncFiles {
   let isSlow = false;
   /** By device. */
   const suitable = new Map<number, boolean>();
@@ -57,7 +60,7 @@ export function createFileSync({
     let is = suitable.get(device);
     if (is === undefined) {
       try {
-        is = FILE_SYSTEMS.has(statfsSync(`/proc/self/fd/${descriptor}`).type >>> 0);
+        is = FILE_SYSTEMS.has(typeOf(descriptor) >>> 0);
       } catch {
         is = false;
       }
@@ -65,16 +68,7 @@ export function createFileSync({
     }
     return is;
   };
-  const syncTogether = (files: readonly WrittenFile[], device: number): boolean => {
-    if (syncFileSystem === undefined || isSlow || files.length <= FEW) return false;
-    const [{ descriptor }] = files as readonly [WrittenFile];
-    if (!isSuitable(device, descriptor)) return false;
-    const begun = now();
-    const isSynced = syncFileSystem(descriptor);
-    isSlow = now() - begun > SLOW * files.length;
-    return isSynced;
-  };
-  const isSyncedAlone = ({ descriptor }: WrittenFile): boolean => {
+  const isSynced = ({ descriptor }: WrittenFile): boolean => {
     try {
       sync(descriptor);
       return true;
@@ -82,28 +76,49 @@ export function createFileSync({
       return false;
     }
   };
+  const areSynced = (files: readonly WrittenFile[], device: number | undefined): boolean => {
+    if (syncFileSystem === undefined || isSlow) return false;
+    if (device === undefined || files.length <= FEW) return false;
+    const [first] = files as readonly [WrittenFile];
+    if (!isSuitable(device, first.descriptor)) return false;
+    const begun = now();
+    // Without a journal, ext4 writes inodes after it has flushed the disk's cache. A file's own sync flushes it.
+    const are = syncFileSystem(first.descriptor) && isSynced(first);
+    isSlow = now() - begun > SLOW * files.length;
+    return are;
+  };
 
   return (files) => {
-    const devices = new Map<number, WrittenFile[]>();
+    const devices = new Map<number | undefined, WrittenFile[]>();
     for (const file of files) {
-      const { dev } = fstatSync(file.descriptor);
-      const onDevice = devices.get(dev);
-      if (onDevice === undefined) devices.set(dev, [file]);
+      const device = deviceOf(file);
+      const onDevice = devices.get(device);
+      if (onDevice === undefined) devices.set(device, [file]);
       else onDevice.push(file);
     }
     return [...devices].flatMap(([device, onDevice]) =>
-      syncTogether(onDevice, device) ? onDevice : onDevice.filter(isSyncedAlone),
+      areSynced(onDevice, device) ? onDevice : onDevice.filter(isSynced),
     );
   };
 }
 
+/** @returns undefined if the system does not say */
+function deviceOf({ descriptor }: WrittenFile): number | undefined {
+  try {
+    return fstatSync(descriptor).dev;
+  } catch {
+    return undefined;
+  }
+}
+
 /**
- * Whether syncfs reports what could not be written.
+ * Whether syncfs reports what could not be written: since Linux 5.8 for contents, since 5.17 for what the file
+ * system itself writes.
  *
  * @param version of the kernel, such as `6.8.0-31-generic`
  */
 export function reportsErrors(platform: string, version: string): boolean {
   if (platform !== "linux") return false;
   const [major = 0, minor = 0] = version.split(".").map((part) => Number.parseInt(part, 10));
-  return major > 5 || (major === 5 && minor >= 8);
+  return major > 5 || (major === 5 && minor >= 17);
 }

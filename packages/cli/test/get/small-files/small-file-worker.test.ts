@@ -1,4 +1,4 @@
-import { beforeEach, expect, test } from "bun:test";
+import { beforeEach, expect, spyOn, test } from "bun:test";
 import {
   fstatSync,
   lstatSync,
@@ -134,5 +134,34 @@ test("times are exact, also those before 1970", async () => {
 
 test("begins no file once it is stopped", async () => {
   expect(await createAll({ a: "content", b: "content" }, { stop: true })).toEqual(["left", "left"]);
+  expect(readdirSync(folder)).toEqual([]);
+});
+
+test("works without hard links, and replaces nothing there", () => {
+  writeFileSync(path("target"), "kept");
+  symlinkSync(path("target"), join(folder, "link"));
+  symlinkSync("nowhere", join(folder, "dangling"));
+  writeFileSync(join(folder, "file"), "another");
+  const link = () => {
+    throw Object.assign(new Error("EPERM"), { code: "EPERM" });
+  };
+  const names = ["link", "dangling", "file", "new"];
+  const job = jobOf(Object.fromEntries(names.map((name) => [name, "content"])));
+  const outcomes = createSynced(job, (written) => [...written], link);
+  expect(outcomes).toEqual(["left", "left", "left", "created"]);
+  expect(readdirSync(folder).toSorted()).toEqual(names.toSorted());
+  expect([text("link"), text("file"), text("new")]).toEqual(["kept", "another", "content"]);
+  expect(lstatSync(join(folder, "dangling")).isSymbolicLink()).toBe(true);
+});
+
+test("leaves no file that was begun when it was stopped", () => {
+  const job = jobOf({ a: "content" });
+  const stop = new Int32Array(new SharedArrayBuffer(4));
+  // Before it is created, and after it was written.
+  const load = spyOn(Atomics, "load")
+    .mockReturnValueOnce(0 as never)
+    .mockReturnValueOnce(1 as never);
+  expect(createSynced({ ...job, stop }, (written) => [...written])).toEqual(["left"]);
+  load.mockRestore();
   expect(readdirSync(folder)).toEqual([]);
 });
