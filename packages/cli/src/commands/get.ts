@@ -89,7 +89,7 @@ export const get: Command = command(
     if (named === undefined) {
       const budget = createByteBudget(ON_THE_WAY, ON_THE_WAY_EACH);
       const into = { acceptExisting: true, follow: false, keepTime: true, sync };
-      // What replaces a file, or looks for what an earlier run has left, is not for a thread.
+      // The thread neither replaces files nor looks for partial files of an earlier run.
       const isPlain = !force && resume === undefined && settings.workers !== 0;
       await using smallFiles = isPlain ? createSmallFiles(sync ?? true) : undefined;
       const getFile: GetFile = {

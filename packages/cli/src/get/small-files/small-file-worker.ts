@@ -109,7 +109,7 @@ function compare(path: string, content: Uint8Array): SmallFileOutcome | undefine
   } catch {
     return "left";
   } finally {
-    isDone(() => closeSync(descriptor));
+    succeeds(() => closeSync(descriptor));
   }
 }
 
@@ -125,13 +125,13 @@ function write(
   } catch {
     return "left";
   }
-  const isWritten = isDone(() => {
+  const isWritten = succeeds(() => {
     for (let at = 0; at < content.length;) at += writeSync(descriptor, content, at);
   });
   // After a stop, the caller may have looked for it already.
   if (isWritten && !isStopped()) return { descriptor };
-  isDone(() => closeSync(descriptor));
-  isDone(() => unlinkSync(temporary));
+  succeeds(() => closeSync(descriptor));
+  succeeds(() => unlinkSync(temporary));
   return "left";
 }
 
@@ -142,12 +142,12 @@ function finish(
   isComplete: boolean,
   link: typeof linkSync,
 ): boolean {
-  const hasMode = isDone(() => fchmodSync(descriptor, mode));
+  const hasMode = succeeds(() => fchmodSync(descriptor, mode));
   // Some file systems cannot store this time. The content is complete nevertheless.
-  if (time !== undefined) isDone(() => futimesSync(descriptor, time, time));
-  const isClosed = isDone(() => closeSync(descriptor));
-  const isNamed = isComplete && hasMode && isClosed && isDone(() => name(temporary, path, link));
-  isDone(() => unlinkSync(temporary));
+  if (time !== undefined) succeeds(() => futimesSync(descriptor, time, time));
+  const isClosed = succeeds(() => closeSync(descriptor));
+  const isNamed = isComplete && hasMode && isClosed && succeeds(() => name(temporary, path, link));
+  succeeds(() => unlinkSync(temporary));
   return isNamed;
 }
 
@@ -166,8 +166,8 @@ function isCode(error: unknown, code: string): boolean {
   return error instanceof Error && "code" in error && error.code === code;
 }
 
-/** What fails is left to the caller, who meets the error again and reports it. */
-function isDone(call: () => void): boolean {
+/** Ignores the error: the caller tries again itself, and reports the error if it occurs again. */
+function succeeds(call: () => void): boolean {
   try {
     call();
     return true;

@@ -103,7 +103,7 @@ export function createSmallFiles(sync: boolean, module: string = workerFile()): 
     // Piscina's types follow the other of two declarations of postMessage.
     return pool!.run(job, { name: "create", transferList: [contents.buffer] as never });
   };
-  /** What comes while the thread works is its next job. */
+  /** Contents that are taken over while the thread works are its next job. */
   const work = async (): Promise<void> => {
     while (waiting.length > 0) {
       [current, waiting] = [waiting, []];
