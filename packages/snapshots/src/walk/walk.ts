@@ -48,6 +48,8 @@ export interface WalkOptions {
   readonly excludeLargerThan?: number | undefined;
   /** Stay on the file systems of the given paths. Folders where others are mounted are empty then. */
   readonly oneFileSystem?: boolean;
+  /** A given folder could be listed. */
+  readonly onGivenFolder?: () => void;
 }
 
 /** Folders that are open at once. Those further up are opened again on the way back. */
@@ -118,6 +120,7 @@ export function* walk(host: Host, root: Root, options: WalkOptions = {}): Genera
     } catch (error) {
       failure = error;
     }
+    if (failure === undefined && below?.isGiven === true) options.onGivenFolder?.();
     names.sort();
     const only = onTheWay === undefined ? markOf(host, folder, options) : undefined;
     if (options.excludes !== undefined && parent !== undefined) texts.push(pathText(name));
@@ -166,6 +169,8 @@ export function* walk(host: Host, root: Root, options: WalkOptions = {}): Genera
         // A given path has to be there. Any other file may have gone since the folder was listed.
         if (below !== undefined)
           yield unreadable(new Error("there is no such file or folder"), name);
+      } else if (stat.type !== "directory" && below?.isGiven === false) {
+        yield unreadable(new Error("it is not a folder"), name);
       } else if (stat.type === "directory") {
         yield* enter(name, stat, below, () => openSame(host, folder, name, stat));
       } else {

@@ -1,4 +1,5 @@
-import { type SelectingOptions, rootOf, walkOptionsOf } from "./run-backup.ts";
+import { type SelectingOptions, resolvedPaths, walkOptionsOf } from "./run-backup.ts";
+import { joinPaths } from "../walk/roots.ts";
 import { openHost } from "../files/open-host.ts";
 import { walk } from "../walk/walk.ts";
 
@@ -17,7 +18,8 @@ export async function countFiles(
 ): Promise<{ readonly files: number; readonly bytes: number }> {
   let [files, bytes] = [0, 0];
   let began = performance.now();
-  for (const step of walk(await openHost(), rootOf(options), walkOptionsOf(options))) {
+  const root = joinPaths(resolvedPaths(options));
+  for (const step of walk(await openHost(), root, walkOptionsOf(options))) {
     if (step.kind === "entry") {
       files += 1;
       if (step.stat.type === "file") bytes += step.stat.size;

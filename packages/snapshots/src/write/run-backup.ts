@@ -7,14 +7,14 @@ import type { Cache } from "../cache/cache.ts";
 import type { Excludes } from "../walk/excludes.ts";
 import type { Host } from "../files/host.ts";
 import type { Repository } from "../repository/repository.ts";
-import { type Root, joinPaths } from "../walk/roots.ts";
+import { joinPaths, resolvePath } from "../walk/roots.ts";
 import type { SessionId } from "../format/names/identifiers.ts";
 import { StorageError } from "@idk/storage";
 import { UUID_LENGTH } from "../format/limits.ts";
 import type { WriterState } from "./session/state.ts";
 import { chainOf } from "../format/names/chain.ts";
 import { compileExcludes } from "../walk/excludes.ts";
-import { createReport } from "./report.ts";
+import { type Report, createReport } from "./report.ts";
 import { dryRunSink } from "./dry-run.ts";
 import { equal } from "@idk/storage/blobs";
 import { linkGroups } from "../walk/link-groups.ts";
@@ -24,7 +24,8 @@ import { openHost } from "../files/open-host.ts";
 import { packThreads } from "./packs/threads.ts";
 import { randomBytes } from "node:crypto";
 import { type WalkOptions, walk } from "../walk/walk.ts";
-import { walkFolders } from "./folder-walk.ts";
+import { type WalkSink, walkFolders } from "./folder-walk.ts";
+import { shownPath } from "../read/paths.ts";
 import { writing } from "./writing.ts";
 
 type StartEvent = Extract<BackupEvent, { kind: "start" }>;
@@ -42,7 +43,7 @@ export async function runBackup(
   const startTime = Math.trunc(ownTime());
   const report = createReport(options.onEvent);
   const excluding = walkOptionsOf(options);
-  const root = rootOf(options);
+  const paths = resolvedPaths(options);
   const host = given ?? (await openHost());
   // Sealed first, so that a wrong recipient is noticed before anything is read.
   const session = {
@@ -102,8 +103,17 @@ export async function runBackup(
     });
 
     const links = linkGroups(last?.nextLinks ?? 1);
-    const merged = merge(walk(host, root, excluding), cache.records());
-    const walkOptions = { host, cache, links, readAll: options.readAll ?? false, ownTime };
+    let isAnyFolderRead = false;
+    const onGivenFolder = (): void => {
+      isAnyFolderRead = true;
+    };
+    const steps = walk(host, joinPaths(paths), { ...excluding, onGivenFolder });
+    const merged = merge(steps, cache.records());
+    const readAll = options.readAll ?? false;
+    const walkTo = async (sink: WalkSink): Promise<void> => {
+      await walkFolders(merged, sink, { host, cache, links, readAll, ownTime });
+      if (report.counts.files === 0 && !isAnyFolderRead) throw nothingRead(report);
+    };
     const summary = (
       marker: BackupSummary["marker"],
       treeId: BackupSummary["treeId"],
@@ -115,7 +125,7 @@ export async function runBackup(
     };
     if (isDryRun) {
       const sink = dryRunSink(cache, report, (pack) => reusable.has(pack), signal);
-      await walkFolders(merged, sink, walkOptions);
+      await walkTo(sink);
       const { newFiles, changedFiles, goneFiles } = report.counts;
       const isUnchanged = last !== undefined && newFiles + changedFiles + goneFiles === 0;
       return summary(undefined, undefined, isUnchanged);
@@ -139,7 +149,7 @@ export async function runBackup(
     const write = writing({
       committing,
       chain,
-      options,
+      options: { ...options, paths },
       start,
       reusable,
       session,
@@ -153,7 +163,7 @@ export async function runBackup(
       freeMemory,
     });
     ({ close } = write);
-    await walkFolders(merged, write.sink, walkOptions);
+    await walkTo(write.sink);
     const { marker, treeId } = await write.finish();
     return summary(marker, treeId, last !== undefined && equal(treeId, last.treeId));
   } catch (error) {
@@ -200,13 +210,21 @@ function excludesOf({ excludes = [] }: SelectingOptions): Excludes | undefined {
   }
 }
 
-export function rootOf({ paths }: Pick<BackupOptions, "paths">): Root {
+export function resolvedPaths({ paths }: Pick<BackupOptions, "paths">): Uint8Array[] {
   try {
-    return joinPaths(paths);
+    return paths.map(resolvePath);
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : String(cause);
     throw new StorageError("usage", `cannot find what to back up: ${why}`, { cause });
   }
+}
+
+/** Otherwise a snapshot of nothing would be the newest, and after some of these, the good ones be forgotten. */
+function nothingRead(report: Report): StorageError {
+  const first = report.lists().errorList[0];
+  const why = first === undefined ? "" : `: ${shownPath(first.path)}: ${first.error.message}`;
+  const text = `none of the paths to back up could be read, so no snapshot is made${why}`;
+  return new StorageError("unavailable", text, { cause: first?.error });
 }
 
 function userName(host: Host): string {

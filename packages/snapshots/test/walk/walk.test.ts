@@ -17,7 +17,7 @@ import { makeDeep, makeHostile } from "./hostile-folder.ts";
 import type { FileType } from "../../src/files/host.ts";
 import { compileExcludes } from "../../src/walk/excludes.ts";
 import { join } from "node:path";
-import { joinPaths } from "../../src/walk/roots.ts";
+import { joinPaths, resolvePath } from "../../src/walk/roots.ts";
 import { openHost } from "../../src/files/open-host.ts";
 import { portableHost } from "../../src/files/portable.ts";
 import { tmpdir } from "node:os";
@@ -171,11 +171,16 @@ describe("given paths", () => {
       `${folder}/link`,
       `${folder}/./other/`,
     ];
-    const steps = [...walk(native, joinPaths(given.map(bytes)))];
-    expect(paths(steps, folder)).toEqual(["link", "other", "real", "real/deep", "real/deep/file"]);
-    expect(paths(walk(native, joinPaths([bytes(`${folder}/real/../other`)])), folder)).toEqual([
-      "other",
-    ]);
+    const walked = (...each: string[]): string[] =>
+      paths(walk(native, joinPaths(each.map((path) => resolvePath(bytes(path))))), folder);
+    expect(walked(...given)).toEqual(["link", "other", "real", "real/deep", "real/deep/file"]);
+    expect(walked(`${folder}/real/../other`)).toEqual(["other"]);
+    symlinkSync("real/deep", join(folder, "far"));
+    expect(walked(`${folder}/far/../not-given`)).toEqual(["real", "real/not-given"]);
+    const unresolved = [`${folder}/no/such/file`, `${folder}/real/not-given/x`, `${folder}/cut/x`];
+    symlinkSync("nowhere", join(folder, "cut"));
+    expect(walked(...unresolved)).toEqual(["? cut", "? no", "real", "? real/not-given"]);
+    expect(() => walked(`${folder}/no/../other`)).toThrow("ENOENT");
   });
 
   test("that are gone are reported, and the others walked", () => {

@@ -77,19 +77,37 @@ describe("a backup", () => {
     await check();
   });
 
-  test("of nothing makes an empty snapshot", async () => {
+  test("of nothing that can be read makes no snapshot, which would be the newest", async () => {
+    at.write("file", "1");
+    await at.run();
     const missing = join(at.source, "../missing");
     const events: BackupEvent[] = [];
     const onEvent = (event: BackupEvent): void => void events.push(event);
-    const summary = await at.run({ paths: [Buffer.from(missing)], onEvent });
-    expect(summary.errors).toBe(1);
-    expect(Buffer.from(summary.errorList[0]!.path).toString()).toBe(missing);
-    // A slow one tells its progress before it comes to the error, too.
-    expect(new Set(events.map(({ kind }) => kind))).toEqual(
-      new Set(["start", "error", "progress"]),
-    );
-    expect(events[0]?.kind).toBe("start");
-    expect((await at.read()).snapshot.totals).toMatchObject({ files: 0, errors: 1 });
+    for (const path of [missing, `${missing}/deeper/still`, `${at.source}/file/below`]) {
+      events.length = 0;
+      for (const dryRun of [true, false]) {
+        const run = at.run({ paths: [Buffer.from(path)], onEvent, dryRun });
+        expect(run).rejects.toMatchObject({ code: "unavailable" });
+        expect(run).rejects.toThrow("none of the paths to back up could be read");
+        await run.catch(() => {});
+      }
+      expect(events[0]?.kind).toBe("start");
+      expect(events.map(({ kind }) => kind)).toContain("error");
+    }
+    await check();
+  });
+
+  test("of some paths that can be read has those, and counts the others", async () => {
+    at.write("file", "1");
+    const paths = ["missing/deeper", "file"].map((each) => Buffer.from(join(at.source, each)));
+    const summary = await at.run({ paths });
+    expect(summary).toMatchObject({ files: 1, errors: 1 });
+    expect(summary.errorList[0]).toMatchObject({ path: Buffer.from(join(at.source, "missing")) });
+  });
+
+  test("of an empty folder makes an empty snapshot", async () => {
+    expect(await at.run()).toMatchObject({ files: 0, errors: 0 });
+    await check();
   });
 
   test("leaves out what is excluded, and keeps the patterns", async () => {

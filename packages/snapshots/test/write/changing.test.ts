@@ -17,7 +17,7 @@ import { dirname, join } from "node:path";
 import type { BackupSummary } from "../../src/write/options.ts";
 import type { Cache } from "../../src/cache/cache.ts";
 import { FileError } from "../../src/files/errors.ts";
-import type { Host } from "../../src/files/host.ts";
+import type { Folder, Host, Stat } from "../../src/files/host.ts";
 import { all } from "../support/repositories.ts";
 import { openCache } from "../../src/cache/cache.ts";
 import { openHost } from "../../src/files/open-host.ts";
@@ -288,3 +288,44 @@ test("what the cache fails with does not make files unreadable", async () => {
   expect(error).toMatchObject({ code: "SQLITE_IOERR" });
   expect((await contents(await at.read(), at.source)).join()).not.toContain("/b");
 });
+
+test.each(["stat", "openFolder", "list"] as const)(
+  "a folder whose file system has died is not stored as an empty one, if %s fails",
+  async (call) => {
+    at.write("file", "1");
+    await run(host);
+    const { inode } = lstatOf(at.source);
+    const died = (): never => {
+      throw new FileError("ENOTCONN", call);
+    };
+    const isSource = (folder: Folder, name: Uint8Array): boolean =>
+      host.stat(folder, name)?.inode === inode;
+    const dead: Host = {
+      ...host,
+      ...(call === "stat" && {
+        stat: (folder, name) => (isSource(folder, name) ? died() : host.stat(folder, name)),
+      }),
+      ...(call === "openFolder" && {
+        openFolder: (folder, name) =>
+          isSource(folder, name) ? died() : host.openFolder(folder, name),
+      }),
+      ...(call === "list" && {
+        list: (folder) => (host.statOpen(folder.fd).inode === inode ? died() : host.list(folder)),
+      }),
+    };
+    const failing = run(dead);
+    expect(failing).rejects.toMatchObject({ code: "unavailable" });
+    expect(failing).rejects.toThrow("ENOTCONN");
+    await failing.catch(() => {});
+    expect([...(await restored()).files.keys()]).toEqual(["file"]);
+  },
+);
+
+function lstatOf(path: string): Stat {
+  const folder = host.openRoot(Buffer.from(path));
+  try {
+    return host.statOpen(folder.fd);
+  } finally {
+    host.close(folder);
+  }
+}

@@ -62,7 +62,7 @@ export interface Snapshot {
   readonly sessionKeys: ReadonlyMap<SessionId, Uint8Array>;
   readonly host: string;
   readonly user: string;
-  /** The paths that were given, as bytes of the file system. */
+  /** The paths that were given, as bytes of the file system: absolute, with links above them resolved. */
   readonly paths: readonly Uint8Array[];
   readonly excludes: readonly string[];
   /** Milliseconds since 1970, by the host's clock. */
