@@ -119,7 +119,7 @@ function addRestoreCommand(program: CommanderCommand, actionOf: ActionOf): void 
     .option("--overwrite <when>", "existing files: always, if-changed or never (default: always)")
     .option(
       "--delete",
-      "delete from restored folders what the snapshot does not have, also files that its backup could not read; stay on one file system",
+      "delete from restored folders what the snapshot does not have, also files that its backup could not read, but nothing outside the paths that it was made of; stay on one file system",
     )
     .option("--verify", "read every file back and compare it")
     .addOption(dryRunOption("write nothing; print what would be done"))

@@ -2,12 +2,14 @@ import { NotAFolder, type TargetFolder } from "./target/target-folders.ts";
 import { type NamesThere, finishFolder, listedNames } from "./target/finish-folder.ts";
 import type { Selected, Selection } from "./selection.ts";
 import type { Attributes } from "./target/attributes.ts";
+import type { Coverage } from "./coverage.ts";
 import type { DirectoryEntry } from "../format/tree/entry.ts";
 import type { Location } from "./report.ts";
 import type { RestoreContext } from "./context.ts";
 import type { RestoreOptions } from "./options.ts";
 import { assertOfOne } from "./faults.ts";
 import { isTemporaryName } from "./target/place.ts";
+import { type Root, rootIn } from "../walk/roots.ts";
 import { pathText } from "../walk/excludes.ts";
 
 /** A folder of the snapshot that the walk is in. */
@@ -16,6 +18,8 @@ export interface Level {
   readonly location: Location;
   readonly depth: number;
   readonly selected: Selected;
+  /** What the backup looked at in it; undefined if the snapshot does not tell. */
+  readonly covered: Root | undefined;
   /** Undefined until something in it is restored, if it is only on the way to what is included. */
   folder: TargetFolder | undefined;
   /** What it gets; undefined for the target itself. */
@@ -48,14 +52,16 @@ export interface Levels {
 export function walkedLevels(
   context: RestoreContext,
   selection: Selection,
+  coverage: Coverage,
   options: RestoreOptions,
   base: number,
   isFolder: boolean,
 ): Levels {
   const { host, folders, attributes, report } = context;
   const { overwrite, dryRun = false } = options;
-  /** Names of the levels below the target, if some entries are not selected. */
+  /** Names of the levels below the target, if patterns decide on what is in them. */
   const texts: string[] = [];
+  const hasTexts = !selection.isAll || options.delete === true;
   const levels: Level[] = [];
   let left: Level[] = [];
 
@@ -91,10 +97,17 @@ export function walkedLevels(
   function startNames(level: Level): void {
     if (options.delete !== true || level.selected !== "all" || level.folder === undefined) return;
     if (level.folder.isNew || !isFolder) return;
+    if (level.covered === undefined && (level.above === undefined || level.above.covered)) {
+      const why = "the snapshot does not tell whether its backup looked at everything in it";
+      report.warning(level.folder, `${why}, so nothing in it is deleted`);
+    }
+    if (level.covered?.isGiven !== true) return;
     // Some names are asked for only when the walk is elsewhere.
     const above = [...texts];
-    const deletes = (name: Uint8Array) =>
-      selection.isAll || selection.of("all", [...above, pathText(name)]) === "all";
+    const deletes = (name: Uint8Array): boolean => {
+      const path = [...above, pathText(name)];
+      return !coverage.leavesOut(path) && selection.of("all", path) === "all";
+    };
     try {
       level.names = listedNames(host, folders.open(level.folder), deletes);
     } catch (error) {
@@ -114,6 +127,7 @@ export function walkedLevels(
     location: folders.root,
     depth: base,
     selected: selection.isAll || !options.include?.length ? "all" : "below",
+    covered: coverage.root,
     folder: folders.root,
     attributes: undefined,
     isLost: false,
@@ -145,12 +159,13 @@ export function walkedLevels(
     },
     enter(entry, depth, selected) {
       const above = levels.at(-1)!;
-      if (!selection.isAll) texts.push(pathText(entry.name));
+      if (hasTexts) texts.push(pathText(entry.name));
       return start({
         above,
         location: { parent: above.location, name: new Uint8Array(entry.name) },
         depth,
         selected,
+        covered: rootIn(above.covered, entry.name),
         folder: undefined,
         attributes: attributes.of(entry),
         isLost: false,

@@ -31,10 +31,11 @@ export interface RestoreOptions {
    */
   readonly overwrite?: Overwrite | undefined;
   /**
-   * Deletes from restored folders what the snapshot does not have. What `include` and `exclude` leave out
-   * stays. So does, with a warning, what is in folders on other file systems than the target, and in those
-   * that are empty in a snapshot with errors, which may not have been listed. It also allows a file to
-   * replace a folder that is not empty.
+   * Deletes from restored folders what the snapshot does not have, at and below the paths that were backed
+   * up: folders above these keep what else is in them. What `include` and `exclude` leave out stays, and what
+   * the backup left out by a pattern. So does, with a warning, what is in folders on other file systems than
+   * the target, and in those that are empty in a snapshot with errors, which may not have been listed. It also
+   * allows a file to replace a folder that is not empty.
    */
   readonly delete?: boolean | undefined;
   /** Reads every file back and compares its hash, also that of files which are left as they are. */

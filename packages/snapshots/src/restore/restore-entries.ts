@@ -4,6 +4,7 @@ import type { OpenSnapshot } from "../read/open-snapshot.ts";
 import type { RestoreContext } from "./context.ts";
 import type { RestoreOptions } from "./options.ts";
 import type { Selection } from "./selection.ts";
+import { coverageOf } from "./coverage.ts";
 import { entryRestorer } from "./restore-entry.ts";
 import { otherTurns } from "./contents/content-hash.ts";
 import { walkedLevels } from "./levels.ts";
@@ -24,7 +25,8 @@ export async function restoreEntries(
   const { report, signal } = context;
   const isFolder = at === undefined || at.entry.type === "directory";
   const base = isFolder ? (at?.depth ?? 0) : at.depth - 1;
-  const levels = walkedLevels(context, selection, options, base, isFolder);
+  const coverage = coverageOf(opened.snapshot, isFolder ? (options.path ?? "") : "");
+  const levels = walkedLevels(context, selection, coverage, options, base, isFolder);
   const entries = entryRestorer(context, opened, at, options);
   let size = 0;
   let enters = true;
