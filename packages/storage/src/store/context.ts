@@ -2,6 +2,7 @@ import type { Backend } from "../backend/backend.ts";
 import type { BufferPool } from "./buffers.ts";
 import type { Defaults } from "./check-options.ts";
 import type { Flows } from "./flow/flow.ts";
+import type { Measuring } from "./flow/measuring.ts";
 import type { LeafWorkers } from "./workers/pool.ts";
 import type { Queue } from "../queue.ts";
 import type { NaCl } from "../crypto/nacl/nacl.ts";
@@ -24,6 +25,8 @@ export interface StoreContext {
   readonly workers: LeafWorkers | undefined;
   readonly defaults: Defaults;
   readonly flows: Flows;
+  /** Measures the roots and nodes that are written, if how many are in flight follows from that. */
+  readonly measuring?: Measuring | undefined;
   /** Whether this store has written, or would write, with a dedup secret. */
   deduplicates(): boolean;
 }

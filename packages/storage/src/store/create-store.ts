@@ -49,7 +49,7 @@ export function createStore(options: StoreOptions): Store {
   const defaults = checkStoreOptions(options);
   const budget = budgetOf(options.memory);
   const flows = createFlows(backend, budget, defaults.concurrency);
-  const chunksOf = (flow: Flow) => defaults.concurrency ?? flow.width();
+  const chunksOf = (flow: Pick<Flow, "width">) => defaults.concurrency ?? flow.width();
   let context: Promise<StoreContext> | undefined;
   const loadContext = (): Promise<StoreContext> => {
     context ??= loadNaCl(options.nacl).then((naCl) => ({

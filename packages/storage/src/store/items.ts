@@ -1,5 +1,4 @@
 import { linkedAbort, throwIfAborted, untilAborted } from "../abort.ts";
-import type { Backend } from "../backend/backend.ts";
 import { CALLS_MAX } from "./flow/controller.ts";
 import type { Flow } from "./flow/flow.ts";
 import { INLINE_MAX } from "../format/limits.ts";
@@ -9,9 +8,9 @@ import { typeName } from "../bytes.ts";
 /** Items to process, available now or arriving later. */
 export type Items<T> = Iterable<T> | AsyncIterable<T>;
 
-export interface ManyOptions {
+export interface ManyOptions<Tool> {
   /** How many items are pulled whose results have not been taken yet. */
-  readonly flow: Flow;
+  readonly flow: Flow<Tool>;
   /** The most of them, if the caller has set it. */
   readonly concurrency: number | undefined;
   readonly signal: AbortSignal | undefined;
@@ -26,13 +25,13 @@ const ITEM_MEMORY = 2 * INLINE_MAX;
  * themselves throw, the results of those already started are yielded first, then the error.
  *
  * @param work gets a signal that fires with the caller's, and when the loop is left early, and the
- *   backend to use; see `Flow.map`. If it throws, everything ends
+ *   tool to use; see `Flow.map`. If it throws, everything ends
  * @throws StorageError `usage`, `aborted`
  */
-export async function* inCompletionOrder<T, R>(
+export async function* inCompletionOrder<T, R, Tool>(
   items: Items<T>,
-  work: (item: T, signal: AbortSignal, backend: Backend) => Promise<R>,
-  options: ManyOptions,
+  work: (item: T, signal: AbortSignal, tool: Tool) => Promise<R>,
+  options: ManyOptions<Tool>,
 ): AsyncGenerator<R> {
   throwIfAborted(options.signal);
   const iterator = iteratorOf(items);
@@ -60,8 +59,8 @@ export async function* inCompletionOrder<T, R>(
       if (left) end().catch(() => {});
     }
   }
-  const start = async (item: T, backend: Backend): Promise<R> => {
-    const working = work(item, signal, backend);
+  const start = async (item: T, tool: Tool): Promise<R> => {
+    const working = work(item, signal, tool);
     inFlight.add(working);
     try {
       return await working;

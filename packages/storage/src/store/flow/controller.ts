@@ -137,7 +137,6 @@ export function createController(first: number): Controller {
   /** The shortest of the calls that transfer most, in milliseconds. */
   let shortest = Infinity;
   let most = 0;
-  let isMeasured = false;
   /** Rounds in a row without a queue. */
   let calm = 0;
   let failedInARow = 0;
@@ -254,7 +253,7 @@ export function createController(first: number): Controller {
   return {
     limit: () => limit,
     running: () => running,
-    largest: () => (isMeasured ? most : Infinity),
+    largest: () => (most > 0 ? most : Infinity),
     retry() {
       failedInARow += 1;
       succeededInARow = 0;
@@ -286,7 +285,6 @@ export function createController(first: number): Controller {
               succeededInARow = 0;
               accepted += 1;
             }
-            isMeasured = true;
             // As many of them as of small ones would take much memory.
             if (most <= CALL_BYTES && bytes > CALL_BYTES && limit > first) beginAgain();
             if (bytes > 2 * most) shortest = Infinity;

@@ -2,7 +2,7 @@ import type { Backend } from "../../backend/backend.ts";
 import { CALLS_MAX, type Controller, createController } from "./controller.ts";
 import { type BlobGate, type Gate, createBlobGate, createGate } from "./gate.ts";
 import { type MemoryBudget, leafMemory, partOf } from "./budget.ts";
-import { type Measuring, measured, measuringFor } from "./measuring.ts";
+import { type Measuring, measuredReads, measuringFor } from "./measuring.ts";
 import { CALL_MEMORY, type WindowLimits, createWindow } from "./window.ts";
 import { ROOT_BLOB_MAX } from "../../format/limits.ts";
 import { CHUNKS_AT_ONCE, ITEMS_AT_ONCE } from "../check-options.ts";
@@ -59,9 +59,10 @@ const abandoned = new FinalizationRegistry<Ending>(({ end }) => end());
 /** The pipelines of a store, which learn how many chunks or roots transfer fastest. */
 export interface Flows {
   readonly readLeaves: Flow;
-  readonly writeLeaves: Flow;
   readonly readRoots: Flow;
-  readonly writeRoots: Flow;
+  /** What is written is measured as a whole, as `storeBlob` does. */
+  readonly writeLeaves: Flow<Measuring>;
+  readonly writeRoots: Flow<Measuring>;
   /** Of requests that transfer next to nothing. */
   readonly requests: Flow<Measuring>;
   /** To requests that callers make one by one. */
@@ -82,14 +83,15 @@ export function createFlows(
   most: number = CALLS_MAX,
 ): Flows {
   const half = partOf(budget, budget.bytes / 2);
-  const toolOf = (measuring: Measuring) => measured(backend, measuring);
+  const toolOf = (measuring: Measuring) => measuredReads(backend, measuring);
   const roots = createGate(toolOf, budget, CHUNKS_AT_ONCE, {
     most,
     itemBytes: leafMemory(ROOT_BLOB_MAX),
     varies: true,
   });
   const blobs = createBlobGate(toolOf, budget, most);
-  const requests = createGate((measuring) => measuring, budget, CHUNKS_AT_ONCE, {
+  const asIs = (measuring: Measuring) => measuring;
+  const requests = createGate(asIs, budget, CHUNKS_AT_ONCE, {
     most,
     itemBytes: CALL_MEMORY,
   });
@@ -102,10 +104,10 @@ export function createFlows(
   });
   return {
     readLeaves: createFlow(backend, budget, CHUNKS_AT_ONCE),
-    writeLeaves: createFlow(backend, budget, CHUNKS_AT_ONCE),
+    writeLeaves: createMeasuredFlow(asIs, budget, CHUNKS_AT_ONCE),
     readRoots: createFlow(backend, half, ITEMS_AT_ONCE),
-    writeRoots: createFlow(backend, half, ITEMS_AT_ONCE),
-    requests: createMeasuredFlow((measuring) => measuring, half, CHUNKS_AT_ONCE),
+    writeRoots: createMeasuredFlow(asIs, half, ITEMS_AT_ONCE),
+    requests: createMeasuredFlow(asIs, half, CHUNKS_AT_ONCE),
     singleRequests: oneOfAll(requests),
     singleRoots: oneOfAll(roots),
     wholeBlobs: {
@@ -119,14 +121,14 @@ export function createFlows(
   };
 }
 
-/** A flow that measures the gets and puts of a backend; see `createMeasuredFlow`. */
+/** A flow that measures the reads of a backend; see `createMeasuredFlow`. */
 export function createFlow(
   backend: Backend,
   budget: MemoryBudget,
   first: number,
   now?: () => number,
 ): Flow {
-  return createMeasuredFlow((measuring) => measured(backend, measuring), budget, first, now);
+  return createMeasuredFlow((measuring) => measuredReads(backend, measuring), budget, first, now);
 }
 
 /**

@@ -28,29 +28,17 @@ export function measuringFor(controller: Controller, now: () => number): Measuri
   };
 }
 
-/** The backend with all reads of bytes measured, those of a part as well. */
-export function measuredReads(backend: Backend, measuring: Measuring): Backend {
-  const { measure, retry: onRetry } = measuring;
-  return wrapBackend(measured(backend, measuring), {
-    getRange: (get) => (name, offset, buffer, given) =>
-      measure(
-        () => get(name, offset, buffer, { ...given, onRetry }),
-        (length) => length,
-      ),
-  });
-}
-
-/** The backend with its gets and puts measured: how long they take, and whether they are retried. */
-export function measured(backend: Backend, { measure, retry: onRetry }: Measuring): Backend {
+/** The backend with its reads of bytes measured: how long they take, and whether they are retried. */
+export function measuredReads(backend: Backend, { measure, retry: onRetry }: Measuring): Backend {
   return wrapBackend(backend, {
-    put: (put) => (name, blob, given) =>
-      measure(
-        () => put(name, blob, { ...given, onRetry }),
-        () => blob.length,
-      ),
     get: (get) => (name, buffer, given) =>
       measure(
         () => get(name, buffer, { ...given, onRetry }),
+        (length) => length,
+      ),
+    getRange: (get) => (name, offset, buffer, given) =>
+      measure(
+        () => get(name, offset, buffer, { ...given, onRetry }),
         (length) => length,
       ),
   });

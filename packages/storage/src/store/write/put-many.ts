@@ -1,8 +1,8 @@
-import type { Backend } from "../../backend/backend.ts";
 import type { CallOptions, WriteOptions } from "../options.ts";
 import { type FailedItem, type Items, inCompletionOrder } from "../items.ts";
 import { type PutOptions, put } from "./put.ts";
 import { assertOptions, checkConcurrency, checkPutManyOptions } from "../check-options.ts";
+import type { Measuring } from "../flow/measuring.ts";
 import type { StoreContext } from "../context.ts";
 import type { Address } from "../../crypto/address.ts";
 import type { Content } from "../../content/byte-reader.ts";
@@ -73,7 +73,7 @@ export async function* putMany<Key>(
   const storeOne = async (
     item: PutItem<Key>,
     signal: AbortSignal,
-    backend: Backend,
+    measuring: Measuring,
   ): Promise<PutResult<Key>> => {
     if (typeof item !== "object" || item === null) {
       throw usage(`an item to put is { key, content }, got ${typeName(item)}`);
@@ -86,7 +86,7 @@ export async function* putMany<Key>(
     };
     try {
       const given = { recipients, metadata, onProgress, journal, onReport, signal };
-      const address = await put({ ...shared, backend }, content, given, queueTree);
+      const address = await put({ ...shared, measuring }, content, given, queueTree);
       return { ok: true, key, address, report: report! };
     } catch (error) {
       throwIfAborted(signal);

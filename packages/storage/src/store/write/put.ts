@@ -15,8 +15,8 @@ import type { RootFields } from "../../format/root.ts";
 import { byteReader } from "../../content/byte-reader.ts";
 import { encodeContent } from "../../content/compression/compress.ts";
 import { createTreeWriter } from "./tree-writer.ts";
-import type { Backend } from "../../backend/backend.ts";
 import { CALLS_MAX } from "../flow/controller.ts";
+import type { Measuring } from "../flow/measuring.ts";
 import { leafMemory } from "../flow/budget.ts";
 import { storeBlob } from "./store-blob.ts";
 import { writeRoot } from "./write-root.ts";
@@ -137,18 +137,19 @@ async function putTree(
   const inFlight = new Set<Promise<void>>();
   let failure: { error: unknown } | undefined;
 
-  const sendLeaf = async (leaf: Leaf, backend: Backend): Promise<void> => {
+  const sendLeaf = async (leaf: Leaf, measuring: Measuring): Promise<void> => {
     const { index, blob, contentLength, reference, storedBefore } = leaf;
     checkLeaf?.(index, reference);
+    const to = { backend: context.backend, measuring };
     const how = { convergent, storedBefore, signal };
-    const sent = await storeBlob(backend, reference.address, blob, how);
+    const sent = await storeBlob(to, reference.address, blob, how);
     counters.leaf(sent, blob.length, contentLength);
     if (sent) await journal.stored(index, reference);
   };
-  const sendAndRelease = async (leaf: Leaf, backend: Backend) => {
+  const sendAndRelease = async (leaf: Leaf, measuring: Measuring) => {
     throwIfAborted(signal);
     const { buffer, reference, contentLength, padding, sourceEnd } = leaf;
-    const sending = sendLeaf(leaf, backend);
+    const sending = sendLeaf(leaf, measuring);
     inFlight.add(sending);
     try {
       await sending;

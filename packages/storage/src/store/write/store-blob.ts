@@ -1,9 +1,11 @@
 import type { Backend, CallOptions } from "../../backend/backend.ts";
 import { StorageError } from "../../errors.ts";
 import { equal } from "../../bytes.ts";
+import type { StoreContext } from "../context.ts";
 import { readRange } from "../read/fetch.ts";
 
-export interface StoreBlobOptions extends CallOptions {
+export interface StoreBlobOptions {
+  readonly signal: AbortSignal | undefined;
   /** Another writer may have stored the same blob: only convergent content gives identical blobs. */
   readonly convergent: boolean;
   /** An earlier run of the caller stored it; it is enough that it still exists. */
@@ -17,24 +19,40 @@ export interface StoreBlobOptions extends CallOptions {
  * caller stored, name and size are enough. In both cases the server must also return a part of the
  * blob: one that repeats the name as the checksum, or has lost the bytes, is not believed.
  *
+ * All of it is measured as one call, because what is skipped takes requests, too.
+ *
  * @returns whether it was sent
  */
 export async function storeBlob(
+  { backend, measuring }: Pick<StoreContext, "backend" | "measuring">,
+  address: string,
+  blob: Uint8Array,
+  { signal, ...how }: StoreBlobOptions,
+): Promise<boolean> {
+  const store = () =>
+    sendUnlessStored(backend, address, blob, { signal, onRetry: measuring?.retry, ...how });
+  return measuring === undefined
+    ? store()
+    : measuring.measure(store, (sent) => (sent ? blob.length : 0));
+}
+
+/** @returns whether it was sent */
+async function sendUnlessStored(
   backend: Backend,
   address: string,
   blob: Uint8Array,
-  { convergent, storedBefore = false, signal }: StoreBlobOptions,
+  { convergent, storedBefore = false, ...given }: StoreBlobOptions & CallOptions,
 ): Promise<boolean> {
   if (convergent || storedBefore) {
     const sizeOf = storedBefore ? storedSize : verifiedSize;
     const stored = await unlessRefused(
       async () =>
-        (await sizeOf(backend, address, { signal })) === blob.length &&
-        (await hasRandomRange(backend, address, blob, signal)),
+        (await sizeOf(backend, address, given)) === blob.length &&
+        (await hasRandomRange(backend, address, blob, given)),
     );
     if (stored) return false;
   }
-  await backend.put(address, blob, { signal, sha256: address });
+  await backend.put(address, blob, { ...given, sha256: address });
   return true;
 }
 
@@ -43,12 +61,12 @@ async function hasRandomRange(
   backend: Backend,
   address: string,
   blob: Uint8Array,
-  signal: AbortSignal | undefined,
+  given: CallOptions,
 ): Promise<boolean> {
   const { offset, length } = randomRange(blob.length);
   const stored = new Uint8Array(length);
   // Uploading the blob costs less than waiting for a store that does not return it.
-  const options = { signal, optional: true };
+  const options = { ...given, optional: true };
   const found = await unlessUnreadable(readRange(backend, address, offset, stored, options));
   return found === length && equal(stored, blob.subarray(offset, offset + length));
 }

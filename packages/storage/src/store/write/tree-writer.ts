@@ -24,7 +24,7 @@ interface PendingReferences {
 }
 
 export function createTreeWriter(
-  { backend, naCl }: Pick<StoreContext, "backend" | "naCl">,
+  context: Pick<StoreContext, "backend" | "measuring" | "naCl">,
   dedupSecret: Uint8Array | undefined,
   { signal, counters }: CountedOptions,
 ): TreeWriter {
@@ -48,9 +48,13 @@ export function createTreeWriter(
     const buffer = new Uint8Array(CHILD_OVERHEAD + references.length);
     buffer.set(references, CHILD_OVERHEAD);
     const plaintext = buffer.subarray(CHILD_OVERHEAD);
-    const { reference, blob } = sealNewChild(naCl, "node", { plaintext, buffer, dedupSecret });
+    const { reference, blob } = sealNewChild(context.naCl, "node", {
+      plaintext,
+      buffer,
+      dedupSecret,
+    });
     const convergent = dedupSecret !== undefined;
-    const sent = await storeBlob(backend, reference.address, blob, { convergent, signal });
+    const sent = await storeBlob(context, reference.address, blob, { convergent, signal });
     counters?.node(sent, blob.length);
     pending[level - 1]!.count = 0;
     pending[level] ??= noReferences();

@@ -10,11 +10,12 @@ import { storeBlob } from "./store-blob.ts";
 
 /** Seals and stores a root. Everything it refers to must already be stored. */
 export async function writeRoot(
-  { backend, naCl, writeBuffers }: StoreContext,
+  context: StoreContext,
   settings: Pick<WriteSettings, "publicKeys" | "pad" | "dedupSecret">,
   fields: RootFields,
   { signal, counters }: CountedOptions,
 ): Promise<Address> {
+  const { naCl, writeBuffers } = context;
   const { publicKeys, dedupSecret } = settings;
   const encoded = encodeRoot(fields, settings.pad);
   const overhead = rootOverhead(publicKeys.length);
@@ -29,7 +30,7 @@ export async function writeRoot(
   sealRoot(naCl, keys, publicKeys, plaintext, blob);
   const address = addressOf(blob);
   const convergent = dedupSecret !== undefined;
-  const sent = await storeBlob(backend, address, blob, { convergent, signal });
+  const sent = await storeBlob(context, address, blob, { convergent, signal });
   counters?.root(sent, blob.length, fields.depth === 0 ? fields.contentLength : 0);
   writeBuffers.release(buffer);
   return address;

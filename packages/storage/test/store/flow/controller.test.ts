@@ -52,6 +52,16 @@ function driver(controller: Controller, line: Line) {
 
 const far = (): Line => ({ roundTrip: 400, rate: 1e6 });
 
+test("what calls transfer at most is not known from those that transfer nothing", () => {
+  const controller = createController(4);
+  expect(controller.largest()).toBe(Infinity);
+  controller.start(0).end(50, 0);
+  expect(controller.largest()).toBe(Infinity);
+  controller.start(50).end(100, 1000);
+  controller.start(100).end(150, 0);
+  expect(controller.largest()).toBe(1000);
+});
+
 describe("the number of calls in flight", () => {
   test("doubles each round while the rate doubles", () => {
     const { complete } = driver(createController(4), far());
