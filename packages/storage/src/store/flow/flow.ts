@@ -2,8 +2,9 @@ import type { Backend } from "../../backend/backend.ts";
 import { CALLS_MAX, type Controller, createController } from "./controller.ts";
 import { type BlobGate, type Gate, createBlobGate, createGate } from "./gate.ts";
 import { type MemoryBudget, leafMemory, partOf } from "./budget.ts";
-import { type Measuring, measuredReads, measuringFor } from "./measuring.ts";
+import { type Measuring, type Writing, measuredReads, measuringFor } from "./measuring.ts";
 import { CALL_MEMORY, type WindowLimits, createWindow } from "./window.ts";
+import { boundedUploads } from "./uploads.ts";
 import { ROOT_BLOB_MAX } from "../../format/limits.ts";
 import { CHUNKS_AT_ONCE, ITEMS_AT_ONCE } from "../check-options.ts";
 import { inTurn } from "../../queue.ts";
@@ -60,9 +61,10 @@ const abandoned = new FinalizationRegistry<Ending>(({ end }) => end());
 export interface Flows {
   readonly readLeaves: Flow;
   readonly readRoots: Flow;
-  /** What is written is measured as a whole, as `storeBlob` does. */
+  /** Each blob is measured as a whole; see `storeBlob`. */
   readonly writeLeaves: Flow<Measuring>;
-  readonly writeRoots: Flow<Measuring>;
+  /** With a bound on their bytes; see `boundedUploads`. */
+  readonly writeRoots: Flow<Writing>;
   /** Of requests that transfer next to nothing. */
   readonly requests: Flow<Measuring>;
   /** To requests that callers make one by one. */
@@ -91,6 +93,7 @@ export function createFlows(
   });
   const blobs = createBlobGate(toolOf, budget, most);
   const asIs = (measuring: Measuring) => measuring;
+  const writing = (measuring: Measuring) => ({ backend: boundedUploads(backend), measuring });
   const requests = createGate(asIs, budget, CHUNKS_AT_ONCE, {
     most,
     itemBytes: CALL_MEMORY,
@@ -106,7 +109,7 @@ export function createFlows(
     readLeaves: createFlow(backend, budget, CHUNKS_AT_ONCE),
     writeLeaves: createMeasuredFlow(asIs, budget, CHUNKS_AT_ONCE),
     readRoots: createFlow(backend, half, ITEMS_AT_ONCE),
-    writeRoots: createMeasuredFlow(asIs, half, ITEMS_AT_ONCE),
+    writeRoots: createMeasuredFlow(writing, half, ITEMS_AT_ONCE),
     requests: createMeasuredFlow(asIs, half, CHUNKS_AT_ONCE),
     singleRequests: oneOfAll(requests),
     singleRoots: oneOfAll(roots),

@@ -10,6 +10,13 @@ export interface Measuring {
   retry(): void;
 }
 
+/** What items are written with. */
+export interface Writing {
+  readonly backend: Backend;
+  /** Measures each blob; see `storeBlob`. */
+  readonly measuring: Measuring;
+}
+
 /** @param now milliseconds, monotonic */
 export function measuringFor(controller: Controller, now: () => number): Measuring {
   return {

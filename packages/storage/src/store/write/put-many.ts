@@ -2,7 +2,7 @@ import type { CallOptions, WriteOptions } from "../options.ts";
 import { type FailedItem, type Items, inCompletionOrder } from "../items.ts";
 import { type PutOptions, put } from "./put.ts";
 import { assertOptions, checkConcurrency, checkPutManyOptions } from "../check-options.ts";
-import type { Measuring } from "../flow/measuring.ts";
+import type { Writing } from "../flow/measuring.ts";
 import type { StoreContext } from "../context.ts";
 import type { Address } from "../../crypto/address.ts";
 import type { Content } from "../../content/byte-reader.ts";
@@ -29,8 +29,9 @@ export interface PutManyOptions extends Omit<WriteOptions, "concurrency">, CallO
   readonly recipients?: readonly string[] | undefined;
   /**
    * The most contents in flight at once, 1 to 64, by default 64. Up to that, the number begins with 24
-   * and follows what is measured. The store's own `concurrency` limits the chunks in flight of each
-   * content.
+   * and follows what is measured. Of long contents, fewer are sent until the first are stored, and while
+   * the line is so slow that they would time out together. The store's own `concurrency` limits the
+   * chunks in flight of each content.
    */
   readonly concurrency?: number | undefined;
 }
@@ -73,7 +74,7 @@ export async function* putMany<Key>(
   const storeOne = async (
     item: PutItem<Key>,
     signal: AbortSignal,
-    measuring: Measuring,
+    writing: Writing,
   ): Promise<PutResult<Key>> => {
     if (typeof item !== "object" || item === null) {
       throw usage(`an item to put is { key, content }, got ${typeName(item)}`);
@@ -86,7 +87,7 @@ export async function* putMany<Key>(
     };
     try {
       const given = { recipients, metadata, onProgress, journal, onReport, signal };
-      const address = await put({ ...shared, measuring }, content, given, queueTree);
+      const address = await put({ ...shared, ...writing }, content, given, queueTree);
       return { ok: true, key, address, report: report! };
     } catch (error) {
       throwIfAborted(signal);
