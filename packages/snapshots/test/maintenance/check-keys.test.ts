@@ -9,8 +9,11 @@ import {
 } from "../support/repository-writer.ts";
 import { describe, expect, test } from "bun:test";
 import type { CheckProblem } from "../../src/maintenance/check/problems.ts";
+import type { BlobShard } from "../../src/maintenance/shard.ts";
 import { check } from "../../src/maintenance/check/check.ts";
 import { volatileHeadMemory } from "../../src/repository/head-memory.ts";
+
+const DIGITS = Array.from({ length: 16 }, (_, digit) => digit.toString(16));
 
 type Row = Awaited<ReturnType<TestSession["dataPack"]>>;
 
@@ -20,9 +23,11 @@ async function sharedSession() {
   const session = testSession(given.backend, given.recipients);
   const wrong = testSession(given.backend, given.recipients).sessionKey();
   /** The newest is checked first. */
-  const store = async (row: Row, isRight: boolean, seconds: number) => {
+  const store = async (row: Row, isRight: boolean, seconds: number, ...more: Row[]) => {
     const own = testSession(given.backend, given.recipients);
-    const tree = await storeFolder({ ...own, dataPack: async () => row }, { x: bytes("one") });
+    const rows = [row, ...more];
+    const files = Object.fromEntries(rows.map((_, index) => [`${index}`, bytes("one")]));
+    const tree = await storeFolder({ ...own, dataPack: async () => rows.shift()! }, files);
     const sessionKeys = new Map([
       [own.id, own.sessionKey()],
       [session.id, isRight ? session.sessionKey() : wrong],
@@ -37,14 +42,23 @@ async function sharedSession() {
 }
 
 /** Whose keys are wrong, and the faults of packs. */
-async function faultsOf(given: OwnRepository, over?: Backend) {
+async function faultsOf(given: OwnRepository, over?: Backend, shard?: BlobShard) {
   const problems: CheckProblem[] = [];
   const onProblem = (problem: CheckProblem) => problems.push(problem);
-  await check(await given.open(volatileHeadMemory(), over), { onProblem });
+  await check(await given.open(volatileHeadMemory(), over), { onProblem, shard });
   return {
     keys: problems.flatMap((one) => (one.kind === "key" ? [one.found.marker.address] : [])),
     packs: problems.flatMap((one) => (one.kind === "pack" ? [one.error.code] : [])),
   };
+}
+
+/** A part that has all blobs but one. */
+function allBut(address: Address): BlobShard {
+  const start = address.slice(0, 8);
+  const prefixes = Array.from(start, (own, at) =>
+    DIGITS.filter((digit) => digit !== own).map((digit) => start.slice(0, at) + digit),
+  ).flat();
+  return { prefixes, count: 2, has: (name) => !name.startsWith(start) };
 }
 
 /** A store that lists a blob, and does not have it any more after so many reads. */
@@ -87,6 +101,23 @@ describe.each([
     // The pack of the right one is not needed if the other is found to be wrong first.
     const packs = seconds > 0 ? [code] : [];
     expect(await faultsOf(given, over)).toEqual({ keys: [wrong.address], packs });
+  });
+
+  test.each([
+    ["lost in another part", true],
+    ["damaged", false],
+  ])("is found by another pack if the first one is %s", async (_state, isLost) => {
+    const { given, session, store } = await sharedSession();
+    await store(await session.dataPack(bytes("one")), true, 0);
+    const first = await session.dataPack(bytes("two"));
+    const second = await session.dataPack(bytes("three"));
+    const wrong = await store(first, false, seconds, second);
+    if (isLost) await given.backend.delete(first.address);
+    else await given.backend.put(first.address, new Uint8Array(9));
+    const whole = await faultsOf(given);
+    expect(whole.keys).toEqual([wrong.address]);
+    const part = await faultsOf(given, given.backend, allBut(first.address));
+    expect(part.keys).toEqual([wrong.address]);
   });
 
   test("is found by a pack that was sealed with damage", async () => {

@@ -1,6 +1,7 @@
 import type { FoundSnapshot, HeadOptions, Repository } from "../../repository/repository.ts";
 import { type Address, StorageError } from "@idk/storage";
 import { type OpenSnapshot, openSnapshot } from "../../read/open-snapshot.ts";
+import type { Row } from "../../format/packs/row.ts";
 import { PACK_BLOB_MAX, type PackSort, openPack } from "../../format/packs/pack.ts";
 import { type SessionSecretsOf, sessionSecrets } from "../../read/session-secrets.ts";
 import type { PackTable } from "./pack-table.ts";
@@ -16,12 +17,13 @@ export interface KeyChecker {
    * differ, a pack of each is opened, because anyone who may write can give any session a wrong key. A pack
    * that is missing or damaged proves nothing of a key.
    *
-   * @param sessions that the snapshot's packs are of, each with the number of a pack that is there, if any is
+   * @param sessions that the snapshot's packs are of, each with the numbers of packs that may be there. One of
+   *   them is opened; the next if it is missing or damaged
    * @throws StorageError what the store throws
    */
   check(
     opened: OpenSnapshot,
-    sessions: ReadonlyMap<SessionId, number | undefined>,
+    sessions: ReadonlyMap<SessionId, readonly number[]>,
     findings: KeyFindings,
   ): Promise<void>;
 }
@@ -38,6 +40,9 @@ export interface KeyFindings {
   readonly onPack: (found: FoundSnapshot, pack: Address, error: StorageError) => Promise<void>;
 }
 
+/** Packs of a session to try: in a part of the store, nobody knows which of the others are there. */
+export const PACKS_TRIED = 4;
+
 /** Keys that are remembered, at about 300 bytes each, until this begins anew. */
 const REMEMBERED_MAX = 2 ** 16;
 
@@ -46,9 +51,9 @@ interface Opened {
   /** Its hash: a secret is in memory no longer than needed. */
   readonly hash: string;
   readonly found: FoundSnapshot;
-  /** The number of a pack of the session that the snapshot needs. */
-  readonly pack: number;
-  /** Whether it has opened that pack. */
+  /** The numbers of packs of the session that the snapshot needs, 1 or more. */
+  readonly packs: readonly number[];
+  /** Whether it has opened one of them. */
   readonly isProven: boolean;
 }
 
@@ -71,21 +76,33 @@ export function keyChecker(
     if (bySession.size >= REMEMBERED_MAX) bySession.clear();
     bySession.set(session, opened);
   };
-  /** Whether a snapshot's secret opens one of its packs; undefined if the pack proves nothing. */
-  async function opensPack(
+  /** Whether a snapshot's secret opens one of its packs; undefined if none of them proves anything. */
+  async function opensPacks(
     secrets: SessionSecretsOf,
-    { found, pack }: Pick<Opened, "found" | "pack">,
-    { onPack }: KeyFindings,
+    { found, packs }: Pick<Opened, "found" | "packs">,
+    findings: KeyFindings,
   ): Promise<boolean | undefined> {
-    const row = table.row(pack);
     let secret: Uint8Array;
-    let blob: Uint8Array;
     try {
-      secret = await secrets.secretOf(row.session, signal);
+      secret = await secrets.secretOf(table.row(packs[0]!).session, signal);
     } catch (error) {
       if (!isFaultForNow(error)) throw error;
       return undefined;
     }
+    for (const pack of packs) {
+      const opens = await opensPack(secret, found, table.row(pack), findings);
+      if (opens !== undefined) return opens;
+    }
+    return undefined;
+  }
+  /** Undefined if the pack proves nothing. */
+  async function opensPack(
+    secret: Uint8Array,
+    found: FoundSnapshot,
+    row: Row,
+    { onPack }: KeyFindings,
+  ): Promise<boolean | undefined> {
+    let blob: Uint8Array;
     try {
       buffer ??= new Uint8Array(PACK_BLOB_MAX);
       blob = await fetchBlob(backend, row.address, buffer, { signal });
@@ -118,14 +135,14 @@ export function keyChecker(
       if (!isFaultForNow(error)) throw error;
       return undefined;
     }
-    return opensPack(sessionSecrets(repository, opened.snapshot, options), other, findings);
+    return opensPacks(sessionSecrets(repository, opened.snapshot, options), other, findings);
   }
 
   return {
     async check({ found, snapshot }, sessions, findings) {
       const { onFault } = findings;
       const secrets = sessionSecrets(repository, snapshot, options);
-      const compare = async (session: SessionId, pack: number | undefined): Promise<void> => {
+      const compare = async (session: SessionId, packs: readonly number[]): Promise<void> => {
         const key = hashOf(session, snapshot.sessionKeys.get(session) ?? new Uint8Array(0));
         let hash = known.get(key);
         if (hash === undefined) {
@@ -134,10 +151,10 @@ export function keyChecker(
           known.set(key, hash);
         }
         const other = bySession.get(session);
-        if (pack === undefined || other?.hash === hash) return;
-        const own = { hash, found, pack };
+        if (packs.length === 0 || other?.hash === hash) return;
+        const own = { hash, found, packs };
         if (other === undefined) return remember(session, { ...own, isProven: false });
-        const isOwnRight = await opensPack(secrets, own, findings);
+        const isOwnRight = await opensPacks(secrets, own, findings);
         if (isOwnRight === false) throw differs(other);
         const isOtherRight = await isRight(other, findings);
         // What is proven is not forgotten for what is not.
@@ -151,9 +168,9 @@ export function keyChecker(
         await onFault(other.found, session, differs(own));
       };
       const told = new Set<boolean>();
-      for (const [session, pack] of sessions) {
+      for (const [session, packs] of sessions) {
         try {
-          await compare(session, pack);
+          await compare(session, packs);
         } catch (error) {
           if (!isFaultForNow(error)) throw error;
           const isClosed = error.code === "no-match";

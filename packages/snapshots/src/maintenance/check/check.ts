@@ -27,7 +27,7 @@ import { decodeSessionSecrets } from "../../format/records/keys.ts";
 import { forksOf } from "../../rules/forks.ts";
 import { settingsApart } from "../../rules/joining.ts";
 import { fromHex, parallelBlobs, parallelRequests, toHex } from "@idk/storage/blobs";
-import { keyChecker } from "./check-keys.ts";
+import { keyChecker, PACKS_TRIED } from "./check-keys.ts";
 import type { SessionId } from "../../format/names/identifiers.ts";
 import { packChecker } from "./check-packs.ts";
 import { packsOf } from "../../format/records/reach.ts";
@@ -182,11 +182,13 @@ export async function check(
     const checked = await trees.check(snapshot.snapshot, treeReader(watched), findings, signal);
     await packs.read(snapshot.packs, before);
 
-    const sessions = new Map<SessionId, number | undefined>();
+    const sessions = new Map<SessionId, number[]>();
     for (const number of checked.packs()) {
       const session = toHex(trees.packs.session(number)) as SessionId;
       const isLost = isLacking(trees.packs.address(number));
-      sessions.set(session, sessions.get(session) ?? (isLost ? undefined : number));
+      const toTry = sessions.get(session) ?? [];
+      sessions.set(session, toTry);
+      if (!isLost && toTry.length < PACKS_TRIED) toTry.push(number);
       if (isLost) await tell({ missing: trees.packs.row(number).address });
     }
     await keys.check(snapshot, sessions, {
