@@ -299,6 +299,32 @@ test("a tree that takes too much memory ends in an error, and the next one is ch
   }
 });
 
+test("a folder may refer to as many packs as the store has", async () => {
+  const backend = memory();
+  const { recipient } = await generateIdentity();
+  const session = testSession(backend, [recipient]);
+  const names = Array.from({ length: 1500 }, (_, i) => `f${i}`);
+  const folder = Object.fromEntries(names.map((name) => [name, bytes(name)]));
+  const tree = { ...(await storeFolder(session, folder)), chain: "ab".repeat(16) };
+  const { reader } = countingReader(backend, session);
+  const limits = { kept: 2 ** 30, ofOne: 2 ** 30, held: 1000, packs: 2000 };
+  const errorsWith = async (blobCount: number): Promise<string[]> => {
+    const errors: string[] = [];
+    const findings: TreeFindings = {
+      onFault: async (_, { message }) => void errors.push(message),
+      isBad: () => false,
+      onFile: async () => undefined,
+    };
+    await treeChecker(blobCount, limits).check(tree as never, reader, findings, undefined);
+    return errors;
+  };
+  expect(await errorsWith(1501)).toEqual([]);
+  const [error] = await errorsWith(0);
+  expect(error).toMatch(
+    /\d{4} packs and directories directly in .*, and the store has 0 blobs; restore/u,
+  );
+});
+
 test("faults of the piece lists of one tree take no room of the next, and are not kept for ever", async () => {
   const backend = memory();
   const { recipient } = await generateIdentity();

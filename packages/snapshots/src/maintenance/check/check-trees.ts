@@ -56,7 +56,10 @@ export interface TreeLimits {
   readonly kept: number;
   /** Bytes of the directories and piece lists of one that are not kept already. */
   readonly ofOne: number;
-  /** Packs and directories in the directories that are open, which few nodes can multiply. */
+  /**
+   * Packs and directories in the directories that are open, which few nodes can multiply: so many, or two for
+   * each blob that the store has. At up to 80 bytes each, they take no more than the packs.
+   */
   readonly held: number;
   /** Packs that trees refer to: so many, or four for each blob that the store has. */
   readonly packs: number;
@@ -64,6 +67,9 @@ export interface TreeLimits {
 
 const LIMITS: TreeLimits = { kept: 2 ** 25, ofOne: 3 * 2 ** 25, held: 2 ** 20, packs: 2 ** 18 };
 const PACKS_PER_BLOB = 4;
+const HELD_PER_BLOB = 2;
+/** A `Set` of V8 has at most 2^24. */
+const HELD_MAX = 2 ** 24 - 2 ** 16;
 /** Entries, and packs of files, after which the memory in use and the signal are looked at again. */
 const LOOK_EVERY = 1024;
 
@@ -93,6 +99,7 @@ interface Level extends Totals {
 export function treeChecker(blobCount: number, limits: TreeLimits = LIMITS): TreeChecker {
   const packs = packTable();
   const packsMax = Math.max(limits.packs, PACKS_PER_BLOB * blobCount);
+  const heldMax = Math.min(HELD_MAX, Math.max(limits.held, HELD_PER_BLOB * blobCount));
   /** Piece lists, too: they refer to packs and lists as directories do to packs and directories. */
   const known = directoryTable();
   let faultyLists = new Map<number, ContentFault>();
@@ -120,14 +127,16 @@ export function treeChecker(blobCount: number, limits: TreeLimits = LIMITS): Tre
   /** Fails where a tree takes more memory than it should, whatever it announces. */
   const requireRoom = (stack: readonly Level[], bytesBefore: number): void => {
     const bytes = bytesKnown() - bytesBefore;
+    const held = stack.reduce((sum, level) => sum + heldBy(level), 0);
+    const restore = "restore with dryRun (idk restore --dry-run) goes through all of them";
     const what =
       bytes > limits.ofOne
-        ? "more directories than fit the memory of check, about a million; " +
-          "restore with dryRun (idk restore --dry-run) goes through all of them"
+        ? `more directories than fit the memory of check, about a million; ${restore}`
         : packs.length > packsMax
           ? `${packs.length} packs, and the store has ${blobCount} blobs`
-          : stack.reduce((sum, level) => sum + heldBy(level), 0) > limits.held
-            ? "too many packs and directories in directories that are in each other"
+          : held > heldMax
+            ? `${held} packs and directories directly in one directory and those above it, and the store has ` +
+              `${blobCount} blobs; ${restore}`
             : undefined;
     if (what === undefined) return;
     throw new NoRoom("limit", `the tree is not checked, because it has ${what}`);
