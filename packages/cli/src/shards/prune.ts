@@ -1,6 +1,7 @@
 import type { BlobShard, PruneReport } from "@idk/snapshots";
 import type { StoreLocation } from "@idk/storage/url";
 import type { Session } from "../session.ts";
+import { warnOfMissingPacks } from "../snapshots/missing-packs.ts";
 import { noteLeft, openProgress } from "./run-shard.ts";
 import type { Part } from "./settings.ts";
 import { blobShard } from "./shard.ts";
@@ -48,4 +49,5 @@ export async function pruneShard(
     }
   }
   await conclude(progress.report, session);
+  await warnOfMissingPacks(progress.report.counts["missing"] ?? 0, session);
 }

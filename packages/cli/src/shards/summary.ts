@@ -59,8 +59,9 @@ const PRUNE = ["deletedBlobs", "deletedBytes", "keptBlobs", "keptBytes", "missin
 
 type PruneCounts = Readonly<Record<(typeof PRUNE)[number], number>>;
 
-function describePrune(counts: PruneCounts, isDryRun: boolean): string {
-  const { deletedBlobs, deletedBytes, keptBlobs, keptBytes, missing } = counts;
+/** @param missing packs to report */
+function describePrune(counts: PruneCounts, isDryRun: boolean, missing: number): string {
+  const { deletedBlobs, deletedBytes, keptBlobs, keptBytes } = counts;
   const lacking = missing === 0 ? "" : `; ${count(missing, "pack")} missing: run \`idk check\``;
   return (
     `${isDryRun ? "would delete" : "deleted"} ${roundBytes(deletedBytes)} in ${count(deletedBlobs, "blob")}, ` +
@@ -94,7 +95,12 @@ export function summaryOf(report: Report, isWhole: boolean): Summary {
   }
   if (command === "prune") {
     const pruned = countsIn(counts, PRUNE);
-    return { lines: [describePrune(pruned, options["dryRun"] === true)], failure: undefined };
+    // That of a single shard is a warning of its own.
+    const missing = isWhole ? pruned.missing : 0;
+    return {
+      lines: [describePrune(pruned, options["dryRun"] === true, missing)],
+      failure: undefined,
+    };
   }
   if (command === "gateway check") {
     const { objects, reportedElsewhere } = countsIn(counts, OBJECTS);

@@ -3,6 +3,7 @@ import {
   existsSync,
   readdirSync,
   readFileSync,
+  rmSync,
   statSync,
   utimesSync,
   writeFileSync,
@@ -71,4 +72,31 @@ test("`idk prune` deletes what only forgotten snapshots need, a grace period lat
   expect(readFileSync(join(back, "inner/photo"))).toEqual(readFileSync(join(docs, "inner/photo")));
   expect(existsSync(join(back, "notes.txt"))).toBe(true);
   expect((await ok(["snapshots", "--all", "--json"])).stdout.trim().split("\n")).toHaveLength(1);
+});
+
+test("`idk prune --quiet` warns of packs that are missing", async () => {
+  const { ok, store } = await newUser();
+  await ok(["repo", "init"]);
+  await ok(["backup", "docs", "--name", "home"]);
+  expect((await ok(["prune", "--quiet"])).stderr).toBe("");
+  const [largest] = filesOf(store).toSorted((a, b) => statSync(b).size - statSync(a).size);
+  rmSync(largest!);
+  const warning =
+    "idk: warning: 1 pack that snapshots need is missing, unless another prune has deleted it " +
+    "meanwhile: run `idk check`\n";
+  expect((await ok(["prune", "--quiet"])).stderr).toBe(warning);
+  expect((await ok(["prune", "--quiet", "--json"])).stderr).toBe("");
+  const shards = [1, 2].map(async (index) => {
+    const args = ["--shard", `${index}/2`, "--report", `${index}.json`];
+    return (await ok(["prune", "--dry-run", "--quiet", ...args])).stderr;
+  });
+  expect((await Promise.all(shards)).toSorted()).toEqual(["", warning]);
+  // From the report that is there.
+  const again = [1, 2].map(async (index) => {
+    const args = ["--shard", `${index}/2`, "--report", `${index}.json`];
+    return (await ok(["prune", "--dry-run", ...args])).stderr;
+  });
+  const text = (await Promise.all(again)).join("");
+  expect(text.split("missing")).toHaveLength(2);
+  expect(text).toContain(warning);
 });

@@ -14,6 +14,7 @@ import {
   ownsRepository,
   READING,
 } from "../../snapshots/opening/open-repository.ts";
+import { warnOfMissingPacks } from "../../snapshots/missing-packs.ts";
 import { stageMeter } from "../../snapshots/stage-meter.ts";
 import { pruneShard } from "../../shards/prune.ts";
 import { partOf, SHARDING } from "../../shards/settings.ts";
@@ -129,10 +130,6 @@ export async function pruneRepository(
       `idk: data younger than the grace period, ${formatPeriod(graceSeconds)}, stays, because a backup may be using it`,
     );
   }
-  if (missing > 0) {
-    await out.note(
-      `idk: warning: ${count(missing, "pack")} that snapshots need ${missing === 1 ? "is" : "are"} missing: run \`idk check\``,
-    );
-  }
+  await warnOfMissingPacks(missing, session);
   return report;
 }
