@@ -2,20 +2,24 @@ import { type Command, command } from "../command.ts";
 import { paths } from "../config/settings.ts";
 import { printableMessage } from "../output/text.ts";
 import type { Session } from "../session.ts";
-import { mergeReports, readReports } from "../shards/merge.ts";
-import { failuresOf } from "../shards/report.ts";
+import { mergeReports, readReports, unansweredText } from "../shards/merge.ts";
+import { failuresOf, type Report } from "../shards/report.ts";
 import { summaryOf } from "../shards/summary.ts";
 
 /** Adds up the reports of all shards, and ends as the command on the whole store would. */
 export const mergeReportsCommand: Command = command(
   { report: paths },
   async (settings, session) => {
-    const merged = mergeReports(await readReports(settings.report));
-    await print(merged, session);
+    const reports = await readReports(settings.report);
+    await print(mergeReports(reports), unansweredText(reports), session);
   },
 );
 
-async function print(merged: ReturnType<typeof mergeReports>, { out }: Session): Promise<void> {
+async function print(
+  merged: Report,
+  unanswered: string | undefined,
+  { out }: Session,
+): Promise<void> {
   const { command: name, stores, shard, options, counts, shared, failures } = merged;
   const failed = failuresOf(merged).count;
   for (const { item, code, message } of failures) {
@@ -41,5 +45,6 @@ async function print(merged: ReturnType<typeof mergeReports>, { out }: Session):
   if (more > 0 && !out.json) {
     await out.note(`idk: note: ${more} more failures are counted, and not listed`);
   }
+  if (unanswered !== undefined && !out.json) await out.note(`idk: note: ${unanswered}`);
   if (failure !== undefined) throw failure;
 }

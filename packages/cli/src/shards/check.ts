@@ -3,11 +3,11 @@ import type { StoreLocation } from "@idk/storage/url";
 import type { Session } from "../session.ts";
 import { isClosed, type Kind } from "../snapshots/check-steps.ts";
 import { FOUND, type ReportedFailure } from "./report.ts";
-import { noteLeft, openProgress } from "./run-shard.ts";
+import { openProgress } from "./run-shard.ts";
 import type { Part } from "./settings.ts";
 import { blobShard } from "./shard.ts";
 import { storeText } from "./store-text.ts";
-import { conclude } from "./summary.ts";
+import { conclude, noteLeft } from "./summary.ts";
 
 /** A check of a part of the packs. */
 export interface CheckShard extends AsyncDisposable {
@@ -95,7 +95,7 @@ export async function startCheckShard(
     conclude: () => conclude(progress.report, session),
     async [Symbol.asyncDispose]() {
       await saving;
-      if (progress.report.position !== undefined) await noteLeft(subject, session);
+      await noteLeft(progress.report, session);
     },
   };
 }

@@ -52,8 +52,8 @@ export async function copyShard(
   await runShard(
     { path, subject },
     places,
-    async (place, batch, failures) => {
-      listed = batch;
+    async ({ place, blobs, failures }) => {
+      listed = blobs;
       const totals = createCopyTotals(meter);
       const copyBatch = reporting(failures, totals, (options) =>
         // The chunks of a root may be in another shard, so it makes no difference when roots are copied.

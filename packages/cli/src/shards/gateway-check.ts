@@ -4,11 +4,11 @@ import { faultText, printFault } from "../gateway/check-summary.ts";
 import type { OpenStored } from "../gateway/open-gateway.ts";
 import type { Session } from "../session.ts";
 import type { Counts, Position, ReportedFailure } from "./report.ts";
-import { noteLeft, openProgress } from "./run-shard.ts";
+import { openProgress } from "./run-shard.ts";
 import type { Part } from "./settings.ts";
 import { blobShard } from "./shard.ts";
 import { storeText } from "./store-text.ts";
-import { conclude } from "./summary.ts";
+import { conclude, noteLeft } from "./summary.ts";
 
 /** Milliseconds between two records of the progress. */
 const INTERVAL = 1000;
@@ -53,7 +53,7 @@ export async function checkGatewayShard(
       await progress.finish(added(report, recorded), found);
     } catch (error) {
       await session.out.flush();
-      await noteLeft(subject, session);
+      await noteLeft(progress.report, session);
       throw error;
     }
   }

@@ -1,5 +1,5 @@
 import { usage } from "../errors/failures.ts";
-import { addReport, readReport, type Report } from "./report.ts";
+import { addReport, readReport, type Report, unansweredIn } from "./report.ts";
 import { shardText } from "./shard.ts";
 
 /** A report, and the file it was read from. */
@@ -47,7 +47,7 @@ export function mergeReports(reports: readonly ReadReport[]): Report {
     found.set(report.shard.index, one);
   }
   const missing = Array.from({ length: count }, (_, at) => at + 1).filter((at) => !found.has(at));
-  if (missing.length > 0) throw usage(`no report of ${missingText(missing, count)}`);
+  if (missing.length > 0) throw usage(`no report of ${shardsText(missing, count)}`);
   const [start, ...others] = Array.from(found.entries())
     .toSorted(([a], [b]) => a - b)
     .map(([, { report }]) => report);
@@ -79,11 +79,25 @@ function requireAlike(first: ReadReport, other: ReadReport): void {
   }
 }
 
+/** What to do about blobs that the store did not answer for; undefined if there are none. */
+export function unansweredText(reports: readonly ReadReport[]): string | undefined {
+  const shards = reports.flatMap(({ report }) =>
+    unansweredIn(report).length > 0 ? [report.shard] : [],
+  );
+  const [first] = shards;
+  if (first === undefined) return undefined;
+  const indexes = shards.map(({ index }) => index).toSorted((a, b) => a - b);
+  return (
+    `the store did not answer for some blobs of ${shardsText(indexes, first.count)}: ` +
+    `run ${shards.length === 1 ? "its command" : "their commands"} again to try them, then merge again`
+  );
+}
+
 const NAMED = 16;
 
-/** Such as `shards 2 and 4 of 4`. */
-function missingText(missing: readonly number[], count: number): string {
-  const named = missing.slice(0, NAMED).join(", ");
-  const more = missing.length > NAMED ? `, and ${missing.length - NAMED} more,` : "";
-  return `${missing.length === 1 ? "shard" : "shards"} ${named}${more} of ${count}`;
+/** Such as `shards 2, 4 of 4`. */
+function shardsText(indexes: readonly number[], count: number): string {
+  const named = indexes.slice(0, NAMED).join(", ");
+  const more = indexes.length > NAMED ? `, and ${indexes.length - NAMED} more,` : "";
+  return `${indexes.length === 1 ? "shard" : "shards"} ${named}${more} of ${count}`;
 }

@@ -2,11 +2,11 @@ import type { BlobShard, PruneReport } from "@idk/snapshots";
 import type { StoreLocation } from "@idk/storage/url";
 import type { Session } from "../session.ts";
 import { warnOfMissingPacks } from "../snapshots/missing-packs.ts";
-import { noteLeft, openProgress } from "./run-shard.ts";
+import { openProgress } from "./run-shard.ts";
 import type { Part } from "./settings.ts";
 import { blobShard } from "./shard.ts";
 import { storeText } from "./store-text.ts";
-import { conclude } from "./summary.ts";
+import { conclude, noteLeft } from "./summary.ts";
 
 export interface PruneSettings {
   readonly store: StoreLocation;
@@ -44,7 +44,7 @@ export async function pruneShard(
       // Each shard deletes all of them, before any blob.
       await progress.finish(counts, [], { markers: deleted.markers, graceSeconds });
     } catch (error) {
-      await noteLeft(subject, session);
+      await noteLeft(progress.report, session);
       throw error;
     }
   }

@@ -43,6 +43,20 @@ export interface ReportedFailure {
   readonly item?: string | undefined;
   readonly code: FailureCode;
   readonly message: string;
+  /** The blob, if the store did not answer for it: the next run tries it again. */
+  readonly retry?: Retry | undefined;
+}
+
+interface Retry {
+  /** The index of the backend, as in a position. */
+  readonly place: number;
+  readonly name: string;
+  /** Bytes, as listed. */
+  readonly size: number;
+}
+
+interface Unanswered extends ReportedFailure {
+  readonly retry: Retry;
 }
 
 /** What a shard has done so far or in all: the file of `--report`, which `idk merge-reports` reads. */
@@ -97,6 +111,7 @@ const amount = pipe(number(), integer(), minValue(0));
 const counts = record(pipe(string(), maxLength(64)), amount);
 const text = pipe(string(), maxLength(TEXT_MAX));
 const base64 = pipe(string(), regex(/^[A-Za-z0-9+/]*={0,2}$/u));
+const address = pipe(string(), regex(/^[0-9a-f]{64}$/u));
 const code = custom<FailureCode>(isFailureCode, "is no error code");
 const shardNumber = pipe(number(), integer(), minValue(1), maxValue(SHARDS_MAX));
 
@@ -118,7 +133,14 @@ const SCHEMA: GenericSchema<unknown, Report> = object({
   shared: counts,
   failed: record(code, amount) as GenericSchema<unknown, Report["failed"]>,
   failures: pipe(
-    array(object({ item: optional(text), code, message: text })),
+    array(
+      object({
+        item: optional(text),
+        code,
+        message: text,
+        retry: optional(object({ place: amount, name: address, size: amount })),
+      }),
+    ),
     maxLength(FAILURES_MAX),
   ),
 });
@@ -161,7 +183,7 @@ export async function readReport(path: string): Promise<Report | undefined> {
   if (
     success &&
     output.shard.index <= output.shard.count &&
-    output.failures.length <= failuresOf(output).count
+    Object.values(withoutFailures(output, output.failures).failed).every((rest) => rest >= 0)
   ) {
     return output;
   }
@@ -193,14 +215,33 @@ export function addTo(
   counts: Counts,
   failures: readonly ReportedFailure[],
 ): Report {
-  const failed: Partial<Record<FailureCode, number>> = {};
-  for (const { code } of failures) failed[code] = (failed[code] ?? 0) + 1;
   return {
     ...report,
     counts: sumOf(report.counts, counts),
-    failed: sumOf(report.failed, failed),
+    failed: sumOf(report.failed, numbersOf(failures, 1)),
     failures: [...report.failures, ...failures.map(shortened)].slice(0, FAILURES_MAX),
   };
+}
+
+/** How many there are of each code, times `factor`. */
+function numbersOf(failures: readonly ReportedFailure[], factor: 1 | -1): Report["failed"] {
+  const numbers: Partial<Record<FailureCode, number>> = {};
+  for (const { code: of } of failures) numbers[of] = (numbers[of] ?? 0) + factor;
+  return numbers;
+}
+
+/** Takes failures that a report names out of it. */
+export function withoutFailures(report: Report, failures: readonly ReportedFailure[]): Report {
+  return {
+    ...report,
+    failed: sumOf(report.failed, numbersOf(failures, -1)),
+    failures: report.failures.filter((failure) => !failures.includes(failure)),
+  };
+}
+
+/** The failures that the next run of a shard tries again. */
+export function unansweredIn({ failures }: Report): Unanswered[] {
+  return failures.filter((failure): failure is Unanswered => failure.retry !== undefined);
 }
 
 /** Adds the report of another shard. */
@@ -230,8 +271,8 @@ function sumOf<K extends string>(
   return sum;
 }
 
-function shortened({ item, code: of, message }: ReportedFailure): ReportedFailure {
-  return { item: item?.slice(0, TEXT_MAX), code: of, message: message.slice(0, TEXT_MAX) };
+function shortened({ item, message, ...rest }: ReportedFailure): ReportedFailure {
+  return { ...rest, item: item?.slice(0, TEXT_MAX), message: message.slice(0, TEXT_MAX) };
 }
 
 /** How many failures a report counts, and their codes. */

@@ -1,6 +1,7 @@
 import type { Backend, ListedBlob } from "@idk/storage";
-import { codeOf, Failure, messageOf, usage } from "../errors/failures.ts";
+import { codeOf, messageOf, usage } from "../errors/failures.ts";
 import { createBlobFailures, type ItemFailures } from "../errors/item-failures.ts";
+import { count } from "../output/text.ts";
 import type { Session } from "../session.ts";
 import { blobBatches } from "./batches.ts";
 import {
@@ -12,16 +13,24 @@ import {
   type Report,
   type ReportedFailure,
   type Subject,
+  unansweredIn,
+  withoutFailures,
   writeReport,
 } from "./report.ts";
 import { prefixesOf, shardText } from "./shard.ts";
-import { conclude } from "./summary.ts";
+import { conclude, noteLeft } from "./summary.ts";
 
 /** The report of a shard while it is worked on. */
 export interface ShardProgress {
   readonly report: Report;
   /** Records that all is done up to a position, and what that gave. */
   record(position: Position, counts: Counts, failures: readonly ReportedFailure[]): Promise<void>;
+  /** Records what came of earlier failures that were tried again. */
+  replace(
+    earlier: readonly ReportedFailure[],
+    counts: Counts,
+    failures: readonly ReportedFailure[],
+  ): Promise<void>;
   /** Records that all is done. */
   finish(counts?: Counts, failures?: readonly ReportedFailure[], shared?: Counts): Promise<void>;
 }
@@ -42,13 +51,7 @@ export async function openProgress(
   // At once, so that a file that cannot be written is noticed before the work.
   if (earlier === undefined) await writeReport(path, report);
   else if (!out.json) {
-    const { position } = report;
-    const after = position?.after ?? "";
-    const where =
-      position === undefined
-        ? `is complete: delete ${path} to work on it again`
-        : `continues${after === "" ? "" : ` after ${after.slice(0, 12)}`}`;
-    await out.note(`idk: shard ${shardText(subject.shard)} ${where}`);
+    await out.note(`idk: shard ${shardText(subject.shard)} ${stateOf(report, path)}`);
   }
   return {
     get report() {
@@ -58,11 +61,26 @@ export async function openProgress(
       report = { ...addTo(report, counts, failures), position };
       await writeReport(path, report);
     },
+    async replace(tried, counts, failures) {
+      report = addTo(withoutFailures(report, tried), counts, failures);
+      await writeReport(path, report);
+    },
     async finish(counts = {}, failures = [], shared = {}) {
       report = { ...addTo(report, counts, failures), shared, position: undefined };
       await writeReport(path, report);
     },
   };
+}
+
+function stateOf(report: Report, path: string): string {
+  const { position } = report;
+  if (position !== undefined) {
+    return `continues${position.after === "" ? "" : ` after ${position.after.slice(0, 12)}`}`;
+  }
+  const unanswered = unansweredIn(report).length;
+  return unanswered === 0
+    ? `is complete: delete ${path} to work on it again`
+    : `continues with ${count(unanswered, "blob")} that the store did not answer for`;
 }
 
 function requireSame(earlier: Report, subject: Subject, path: string): void {
@@ -81,57 +99,74 @@ function requireSame(earlier: Report, subject: Subject, path: string): void {
   }
 }
 
+/** Blobs that a command works on between two records of the progress. */
+export interface Batch {
+  /** The index of the backend that has them. */
+  readonly place: number;
+  readonly blobs: readonly ListedBlob[];
+  readonly failures: ItemFailures;
+  /** How many of the blobs the report counts as failed until now: none, or all if they are tried again. */
+  readonly failedBefore: number;
+}
+
+/** Blobs tried again at once: fewer than what a copy takes for a store that is down if they fail in a row. */
+const RETRIED_AT_ONCE = 4;
+
 /**
- * Works on the blobs of a shard in ascending order of addresses, batch by batch, and concludes.
+ * Works on the blobs of a shard in ascending order of addresses, batch by batch, then tries those
+ * again that the store did not answer for in earlier runs, and concludes.
  *
  * @param places the store, and perhaps its repository of snapshots
- * @param work works on blobs of one of them, and returns what it has counted besides failures
+ * @param work works on blobs of one of them, and returns what it has counted besides failures; throws if
+ *   the store as a whole does not answer, so that the next run begins with this batch
  */
 export async function runShard(
   { path, subject }: { readonly path: string; readonly subject: Subject },
   places: readonly Backend[],
-  work: (place: number, batch: readonly ListedBlob[], failures: ItemFailures) => Promise<Counts>,
+  work: (batch: Batch) => Promise<Counts>,
   session: Session,
 ): Promise<void> {
   const { out, signal } = session;
   const progress = await openProgress(path, subject, session);
   const { position } = progress.report;
-  if (position !== undefined) {
-    const prefixes = prefixesOf(subject.shard);
-    try {
+  // Not those of this run, for which the store may need some time.
+  const unanswered = unansweredIn(progress.report);
+  try {
+    if (position !== undefined) {
+      const prefixes = prefixesOf(subject.shard);
       for (const [place, backend] of places.entries()) {
         if (place < position.place) continue;
         const after = place === position.place ? position.after : "";
-        for await (const batch of blobBatches(backend, prefixes, after, signal)) {
-          const failures = recordedFailures(session);
-          const counts = await work(place, batch, failures);
-          // Not recorded, so that the next run tries the blobs of this batch again.
-          if (failures.recorded.some(({ code }) => code === "unavailable")) {
-            throw new Failure("unavailable", "the store could not answer for some blobs");
-          }
-          await progress.record({ place, after: batch.at(-1)!.name }, counts, failures.recorded);
+        for await (const blobs of blobBatches(backend, prefixes, after, signal)) {
+          const failures = recordedFailures(place, blobs, session);
+          const counts = await work({ place, blobs, failures, failedBefore: 0 });
+          await progress.record({ place, after: blobs.at(-1)!.name }, counts, failures.recorded);
         }
       }
       await progress.finish();
-    } catch (error) {
-      await out.flush();
-      await noteLeft(subject, session);
-      throw error;
     }
+    for (const place of places.keys()) {
+      const here = unanswered.filter(({ retry }) => retry.place === place);
+      for (let at = 0; at < here.length; at += RETRIED_AT_ONCE) {
+        const tried = here.slice(at, at + RETRIED_AT_ONCE);
+        const blobs = tried.map(({ retry }) => retry);
+        const failures = recordedFailures(place, blobs, session);
+        const counts = await work({ place, blobs, failures, failedBefore: blobs.length });
+        await progress.replace(tried, counts, failures.recorded);
+      }
+    }
+  } catch (error) {
+    await out.flush();
+    await noteLeft(progress.report, session);
+    throw error;
   }
   await conclude(progress.report, session);
 }
 
-/** Tells that a run that failed can be continued. */
-export async function noteLeft({ shard }: Pick<Subject, "shard">, { out }: Session): Promise<void> {
-  if (out.json) return;
-  await out.note(
-    `idk: shard ${shardText(shard)} is not complete: run the same command again to continue`,
-  );
-}
-
 /** Failures that are printed, and kept for a report. */
 function recordedFailures(
+  place: number,
+  blobs: readonly ListedBlob[],
   session: Session,
 ): ItemFailures & { readonly recorded: readonly ReportedFailure[] } {
   const recorded: ReportedFailure[] = [];
@@ -143,7 +178,10 @@ function recordedFailures(
     },
     async add(item, error) {
       await failures.add(item, error);
-      recorded.push({ item, code: codeOf(error), message: messageOf(error) });
+      const code = codeOf(error);
+      const blob = code === "unavailable" ? blobs.find(({ name }) => name === item) : undefined;
+      const retry = blob && { place, name: blob.name, size: blob.size };
+      recorded.push({ item, code, message: messageOf(error), retry });
     },
     repeat: failures.repeat,
     throwIfAny: failures.throwIfAny,

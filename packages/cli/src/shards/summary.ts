@@ -11,7 +11,7 @@ import { describeObjects, objectsFailure } from "../gateway/check-summary.ts";
 import type { Session } from "../session.ts";
 import type { Kind } from "../snapshots/check-steps.ts";
 import { checkFailure, describeCheck } from "../snapshots/check-summary.ts";
-import { type Counts, failuresOf, FOUND, type Report } from "./report.ts";
+import { type Counts, failuresOf, FOUND, type Report, unansweredIn } from "./report.ts";
 import { shardText } from "./shard.ts";
 
 /** What a report comes to, as the command on the whole store tells it. */
@@ -151,7 +151,8 @@ function itemFailure(report: Report, others: number): Failure | undefined {
 }
 
 /** Prints the summary of a shard that is done. @throws Failure that of the command */
-export async function conclude(report: Report, { out }: Session): Promise<void> {
+export async function conclude(report: Report, session: Session): Promise<void> {
+  const { out } = session;
   const { command, shard, counts, shared } = report;
   const { lines, failure } = summaryOf(report, false);
   const failed = failuresOf(report).count;
@@ -160,5 +161,17 @@ export async function conclude(report: Report, { out }: Session): Promise<void> 
   const [line = "", ...notes] = lines;
   await out.note(`shard ${shardText(shard)}: ${line}`);
   if (!out.json) for (const note of notes) await out.note(note);
+  await noteLeft(report, session);
   if (failure !== undefined) throw failure;
+}
+
+/** Prints what the next run of a shard would do, if there is something left. */
+export async function noteLeft(report: Report, { out }: Session): Promise<void> {
+  const unanswered = unansweredIn(report).length;
+  if (out.json || (report.position === undefined && unanswered === 0)) return;
+  const left =
+    report.position === undefined
+      ? `lacks answers of the store for ${count(unanswered, "blob")}: run the same command again to try them`
+      : "is not complete: run the same command again to continue";
+  await out.note(`idk: shard ${shardText(report.shard)} ${left}`);
 }

@@ -50,19 +50,19 @@ export async function verifyShard(
   await runShard(
     { path, subject },
     places,
-    async (place, batch, failures) => {
-      listed = batch;
+    async ({ place, blobs, failures, failedBefore }) => {
+      listed = blobs;
       const from = stores[place]!;
       if (depth === "complete") {
         return { ...(await checkRoots(from, undefined, { failures, meter }, session)) };
       }
       const tally = createTally();
       const run = { depth, named: false, stopIfRefused: true, failures, tally, meter };
-      await verifyBlobs(from, batch.map(targetOf), run, session);
+      await verifyBlobs(from, blobs.map(targetOf), run, session);
       const { counts } = tally;
       if (place === 0) return { ...counts };
       // Of snapshots: what is below their blobs is for `check`.
-      return { ...counts, roots: 0, snapshotBlobs: counts.blobs + failures.count };
+      return { ...counts, roots: 0, snapshotBlobs: counts.blobs + failures.count - failedBefore };
     },
     session,
   );

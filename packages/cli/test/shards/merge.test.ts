@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { mergeReports } from "../../src/shards/merge.ts";
+import { mergeReports, unansweredText } from "../../src/shards/merge.ts";
 import { addTo, newReport, readReport, type Report, writeReport } from "../../src/shards/report.ts";
 import { summaryOf } from "../../src/shards/summary.ts";
 import { createWorkspace } from "../support/cli.ts";
@@ -78,6 +78,18 @@ describe("merging reports", () => {
     );
   });
 
+  test("names the shards that lack answers of the store", () => {
+    const retry = { place: 0, name: "ab".repeat(32), size: 100 };
+    const lacking = (index: number): Report =>
+      addTo(done(index, 4), {}, [{ code: "unavailable", message: "busy", retry }]);
+    const textOf = (...reports: readonly Report[]): string | undefined =>
+      unansweredText(reports.map((report) => ({ path: "", report })));
+    expect(textOf(done(1, 4), done(2, 4))).toBeUndefined();
+    expect(textOf(lacking(4), done(1, 4), lacking(2))).toBe(
+      "the store did not answer for some blobs of shards 2, 4 of 4: run their commands again to try them, then merge again",
+    );
+  });
+
   test.each<[readonly Report[], string]>([
     [[], "name the reports of all shards"],
     [[done(1, 3), done(1, 3)], "1.json and 2.json are both the report of shard 1/3"],
@@ -135,6 +147,19 @@ describe("the file of a report", () => {
     [
       "an object whose key is no base64",
       { position: { place: 0, after: "", object: { bucket: 1, key: "../x" } } },
+    ],
+    [
+      "a blob to try again that is no address",
+      {
+        failed: { unavailable: 1 },
+        failures: [
+          { code: "unavailable", message: "", retry: { place: 0, name: "../x", size: 1 } },
+        ],
+      },
+    ],
+    [
+      "a failure of a code that it does not count",
+      { failed: { unavailable: 1 }, failures: [{ code: "address", message: "" }] },
     ],
     ["no stores", { stores: undefined }],
   ])("is rejected: %s", async (_, change) => {

@@ -16,10 +16,16 @@ await describeMinio("four shards of a store in MinIO", (minio, bucket) => {
   /** Whether the server does not answer a request for this blob. */
   let isStalled: (name: string) => boolean = () => false;
   let stalled = 0;
+  /** Blobs that the server has in an archive tier. */
+  const archived = new Set<string>();
   const proxy = httpProxy(minio.origin, {
     respond({ method, url }) {
       const name = /\/([0-9a-f]{64})$/u.exec(url.pathname)?.[1];
-      if (method !== "GET" || name === undefined || !isStalled(name)) return undefined;
+      if (method !== "GET" || name === undefined) return undefined;
+      if (archived.has(name)) {
+        return new Response("<Error><Code>InvalidObjectState</Code></Error>", { status: 403 });
+      }
+      if (!isStalled(name)) return undefined;
       stalled += 1;
       return new Response(new ReadableStream({ pull: () => new Promise(() => {}) }));
     },
@@ -204,5 +210,49 @@ await describeMinio("four shards of a store in MinIO", (minio, bucket) => {
     expect(sorted(merged.stdout)).toEqual(sorted(`${whole.stdout}checked 64 objects`));
     expect([merged.code, merged.stderr]).toEqual([5, whole.stderr]);
     expect(whole.code).toBe(5);
+  });
+
+  test("go on past blobs in an archive tier, and try them again: verify, and copy", async () => {
+    const { idk, ok, write, path } = await createWorkspace();
+    const [own, target] = [await minio.createBucket(), await minio.createBucket()];
+    const given = { env: { ...minio.env, IDK_STORE: urlOf(own) } };
+    mkdirSync(path("docs"));
+    write("docs/a", noise(1000, 1));
+    await ok(["backup", "docs", "--name", "docs"], given);
+    for (let at = 0; at < 8; at++) await ok(["put", write(`${at}`, noise(1000, at))], given);
+    const keys = await minio.listKeys(own);
+    const blobs = keys.filter((key) => /(?:^|\/)[0-9a-f]{64}$/u.test(key));
+    const [one = "", two = ""] = [
+      blobs.find((key) => key.startsWith("repo/")),
+      blobs.find((key) => !key.includes("/")),
+    ];
+
+    const copy = ["copy", "--from", urlOf(own), "--to", urlOf(target)];
+    for (const [name, args] of [["verify", ["verify"]] as const, ["copy", copy] as const]) {
+      const run = () => idk([...args, "--shard", "1/1", "--report", `${name}.json`], given);
+      for (const key of [one, two]) archived.add(key.slice(-64));
+      const first = await run();
+      expect(first.code).toBe(6);
+      expect(failuresIn(first.stdout)).toHaveLength(2);
+      const early = await idk(["merge-reports", `${name}.json`]);
+      expect(early.code).toBe(6);
+      expect(failuresIn(early.stdout)).toEqual(failuresIn(first.stdout));
+      expect(early.stderr).toContain(
+        "idk: note: the store did not answer for some blobs of shard 1 of 1: run its command again",
+      );
+      archived.clear();
+      const gets = proxy.count("GET");
+      const second = await run();
+      expect(second.code).toBe(0);
+      expect(second.stderr).toContain(
+        "idk: shard 1/1 continues with 2 blobs that the store did not answer for\n",
+      );
+      expect(proxy.count("GET") - gets).toBeLessThan(blobs.length);
+      const merged = await ok(["merge-reports", `${name}.json`]);
+      expect(merged.stderr).toBe("");
+      if (name === "verify") expect(merged.stdout).toBe((await ok(args, given)).stderr);
+    }
+    const isBlob = (key: string): boolean => blobs.includes(key);
+    expect((await minio.listKeys(target)).filter(isBlob)).toEqual(blobs);
   });
 });

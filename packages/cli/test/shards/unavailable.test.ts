@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { StorageError } from "@idk/storage";
+import { type Backend, StorageError } from "@idk/storage";
 import { createHash } from "node:crypto";
 import { memory } from "@idk/storage/memory";
 import { readReport } from "../../src/shards/report.ts";
@@ -8,45 +8,168 @@ import { createWorkspace } from "../support/cli.ts";
 import type { Session } from "../../src/session.ts";
 
 const { path } = await createWorkspace();
+const ignore = async (): Promise<void> => {};
+const notes: string[] = [];
+const out = {
+  json: false,
+  result: ignore,
+  note: async (line: string) => void notes.push(line),
+  report: ignore,
+  flush: ignore,
+  fault: ignore,
+};
+const session = { out, signal: new AbortController().signal } as unknown as Session;
 
-test("a batch that the store could not answer for is tried again by the next run", async () => {
-  const ignore = async (): Promise<void> => {};
-  const out = {
-    json: true,
-    result: ignore,
-    note: ignore,
-    report: ignore,
-    flush: ignore,
-    fault: ignore,
-  };
-  const session = { out, signal: new AbortController().signal } as unknown as Session;
+async function storeOf(blobs: number): Promise<Backend> {
   const backend = memory();
-  const blob = new Uint8Array(100).fill(7);
-  await backend.put(createHash("sha256").update(blob).digest("hex"), blob);
-  const file = path("report.json");
-  const subject = {
-    command: "verify",
-    options: { depth: "blob" },
-    stores: ["memory"],
-    shard: { index: 1, count: 1 },
-  } as const;
-  let isBusy = true;
+  for (let at = 0; at < blobs; at++) {
+    const blob = new Uint8Array(100).fill(at);
+    blob[0] = at >> 8;
+    await backend.put(createHash("sha256").update(blob).digest("hex"), blob);
+  }
+  return backend;
+}
+
+const namesIn = async (backend: Backend): Promise<string[]> => {
+  const names: string[] = [];
+  for await (const { name } of backend.list("")) names.push(name);
+  return names.toSorted();
+};
+
+const subjectOf = (name: string) =>
+  ({
+    path: path(name),
+    subject: {
+      command: "verify",
+      options: { depth: "blob" },
+      stores: ["memory"],
+      shard: { index: 1, count: 1 },
+    },
+  }) as const;
+
+const failureOf = (run: Promise<unknown>): Promise<unknown> =>
+  run.then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+
+test("a blob that the store does not answer for stops no shard, and the next run tries it again", async () => {
+  const backend = await storeOf(600);
+  const names = await namesIn(backend);
+  // In two of three batches.
+  const silent = new Set([names[3], names[300], names[301]]);
+  const worked: string[] = [];
+  const at = subjectOf("silent.json");
   const run = () =>
     runShard(
-      { path: file, subject },
+      at,
       [backend],
-      async (_, [first], failures) => {
-        if (isBusy) await failures.add(first!.name, new StorageError("unavailable", "busy"));
-        return { blobs: isBusy ? 0 : 1 };
+      async ({ blobs, failures }) => {
+        let sound = 0;
+        for (const { name, size } of blobs) {
+          worked.push(name);
+          expect(size).toBe(100);
+          if (silent.has(name)) {
+            await failures.add(name, new StorageError("unavailable", "archived"));
+          } else sound += 1;
+        }
+        return { blobs: sound };
       },
       session,
     );
-  const error: unknown = await run().catch((reason: unknown) => reason);
-  expect(error).toMatchObject({ code: "unavailable" });
-  expect(await readReport(file)).toMatchObject({ position: { place: 0, after: "" }, failed: {} });
-  isBusy = false;
+
+  expect(await failureOf(run())).toMatchObject({
+    code: "unavailable",
+    message: "3 of 600 blobs failed",
+  });
+  expect(worked).toEqual(names);
+  const first = (await readReport(at.path))!;
+  expect(first.position).toBeUndefined();
+  expect(first).toMatchObject({ counts: { blobs: 597 }, failed: { unavailable: 3 } });
+  expect(notes.at(-1)).toBe(
+    "idk: shard 1/1 lacks answers of the store for 3 blobs: run the same command again to try them",
+  );
+
+  silent.delete(names[300]);
+  [worked.length, notes.length] = [0, 0];
+  expect(await failureOf(run())).toMatchObject({ message: "2 of 600 blobs failed" });
+  expect(notes[0]).toBe("idk: shard 1/1 continues with 3 blobs that the store did not answer for");
+  expect(worked).toEqual([names[3]!, names[300]!, names[301]!]);
+
+  silent.clear();
   await run();
-  const report = await readReport(file);
-  expect(report).toMatchObject({ counts: { blobs: 1 }, failed: {} });
-  expect(report!.position).toBeUndefined();
+  expect(await readReport(at.path)).toMatchObject({
+    counts: { blobs: 600 },
+    failed: { unavailable: 0 },
+    failures: [],
+  });
+  worked.length = 0;
+  await run();
+  expect(worked).toEqual([]);
+});
+
+test("a run that ends while it tries blobs again leaves the others for the next", async () => {
+  const backend = await storeOf(20);
+  const names = await namesIn(backend);
+  const at = subjectOf("ended.json");
+  let answered = 0;
+  const run = (answers: number) => {
+    answered = 0;
+    return runShard(
+      at,
+      [backend],
+      async ({ blobs, failures, failedBefore }) => {
+        if (failedBefore === 0) {
+          for (const { name } of blobs) {
+            await failures.add(name, new StorageError("unavailable", "busy"));
+          }
+          return {};
+        }
+        expect(failedBefore).toBe(blobs.length);
+        if (answered + blobs.length > answers) throw new StorageError("unavailable", "down");
+        answered += blobs.length;
+        return { blobs: blobs.length };
+      },
+      session,
+    );
+  };
+  await failureOf(run(0));
+  expect(await failureOf(run(10))).toMatchObject({ message: "down" });
+  expect(await readReport(at.path)).toMatchObject({
+    counts: { blobs: 8 },
+    failed: { unavailable: 12 },
+  });
+  expect(notes.at(-1)).toContain("lacks answers of the store for 12 blobs");
+  await run(12);
+  expect((await readReport(at.path))!.counts).toEqual({ blobs: names.length });
+});
+
+test("a store that answers for nothing stops the shard, and its batch is tried again", async () => {
+  const backend = await storeOf(300);
+  const at = subjectOf("down.json");
+  let isDown = false;
+  const run = () =>
+    runShard(
+      at,
+      [backend],
+      async ({ blobs }) => {
+        if (isDown) throw new StorageError("unavailable", "down");
+        isDown = true;
+        return { blobs: blobs.length };
+      },
+      session,
+    );
+  expect(await failureOf(run())).toMatchObject({ message: "down" });
+  expect(notes.at(-1)).toBe(
+    "idk: shard 1/1 is not complete: run the same command again to continue",
+  );
+  const { position, counts, failed } = (await readReport(at.path))!;
+  expect([position?.after, counts, failed]).toEqual([
+    (await namesIn(backend))[255]!,
+    { blobs: 256 },
+    {},
+  ]);
+  isDown = false;
+  await run();
+  expect((await readReport(at.path))!.counts).toEqual({ blobs: 300 });
 });
