@@ -12,7 +12,7 @@ import type {
 import { requireIdentity } from "../read/read.ts";
 import { createAddressSet } from "./address-set.ts";
 import { contentFaultOf } from "./check-content.ts";
-import { type Inspector, isTransient } from "./inspect-root.ts";
+import { type Inspector, mayPass } from "./inspect-root.ts";
 
 /** Objects read at once. */
 const AT_ONCE = 4;
@@ -34,7 +34,7 @@ interface Found {
  * A part of the store answers for the roots in it: only if one of them is missing, the store is asked for the object's other
  * roots, so that one part reports the object. With `deep`, it answers for the objects whose identity root is in it.
  *
- * @throws StorageError if the store cannot answer; with `deep` only of a part, which a later run continues: the report of the
+ * @throws StorageError if the store cannot answer, or refuses to; with `deep` only of a part, which a later run continues: the report of the
  *   whole names the object instead
  */
 export async function checkObjects(
@@ -86,7 +86,7 @@ export async function checkObjects(
       (await contentFaultOf(context, inspector, row, signal).catch((error: unknown) => {
         signal.throwIfAborted();
         // The report of a part would keep it as a fault of the object.
-        if (options.shard !== undefined && isTransient(error)) throw error;
+        if (options.shard !== undefined && mayPass(error)) throw error;
         return error instanceof Error ? error.message : String(error);
       }));
     return message === undefined ? undefined : { root, message };

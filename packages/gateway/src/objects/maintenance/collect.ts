@@ -4,7 +4,7 @@ import { inParallel, parallelRequests } from "@idk/storage/blobs";
 import type { Garbage } from "../../catalog/records.ts";
 import type { ObjectsContext } from "../context.ts";
 import type { CollectReport } from "../objects.ts";
-import { isMissing } from "./inspect-root.ts";
+import { isMissing, mayPass } from "./inspect-root.ts";
 import { withLease } from "./lease.ts";
 
 /** Garbage taken from the catalog at once. */
@@ -95,9 +95,4 @@ async function deleteGarbage(
     await ask((given) => backend.delete(blob, given));
   }
   return below.length + 1;
-}
-
-/** The blob may be all right: it is tried again later. */
-function mayPass({ code, transient }: StorageError): boolean {
-  return transient || ["unavailable", "permission", "aborted"].includes(code);
 }

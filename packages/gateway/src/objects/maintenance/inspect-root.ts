@@ -106,3 +106,9 @@ export function isMissing(error: unknown): boolean {
 export function isTransient(error: unknown): boolean {
   return error instanceof StorageError && (error.code === "unavailable" || error.transient);
 }
+
+/** Whether the blob may be all right: credentials that were refused are renewed, too, and it is tried again later. */
+export function mayPass(error: unknown): boolean {
+  if (!(error instanceof StorageError)) return false;
+  return error.transient || ["unavailable", "permission", "aborted"].includes(error.code);
+}

@@ -184,20 +184,28 @@ test.each([false, true])("a check continues after any object (deep: %p)", async 
   expect(buckets.size).toBe(2);
 });
 
-test("a store that does not answer ends a part, and is a fault of the object in a whole", async () => {
-  await using own = await openRig();
-  const { root } = await put(own, "k", bytesOf(10, 1));
-  const { check } = await watched(own, (backend) =>
-    wrapBackend(backend, {
-      get:
-        (get) =>
-        async (name, ...given) => {
-          if (name === root) throw new StorageError("unavailable", "503", { transient: true });
-          return get(name, ...given);
-        },
-    }),
-  );
-  const shard = PARTS.find(({ has }) => has(root));
-  expect(await failureOf(check({ deep: true, shard }))).toMatchObject({ code: "unavailable" });
-  expect(await check({ deep: true })).toMatchObject({ objects: 1, faultCount: 1 });
-});
+test.each([
+  ["unavailable", new StorageError("unavailable", "503", { transient: true })] as const,
+  ["permission", new StorageError("permission", "403")] as const,
+])(
+  "a store that does not answer ends a part, and is a fault of the object in a whole: %s",
+  async (_, error) => {
+    await using own = await openRig();
+    const { root } = await put(own, "k", bytesOf(10, 1));
+    const shard = PARTS.find(({ has }) => has(root));
+    for (const operation of ["get", "head"] as const) {
+      const { check } = await watched(own, (backend) =>
+        wrapBackend(backend, {
+          [operation]:
+            (call: (name: string, ...given: unknown[]) => Promise<unknown>) =>
+            async (name: string, ...given: unknown[]) => {
+              if (name === root) throw error;
+              return call(name, ...given);
+            },
+        }),
+      );
+      expect(await failureOf(check({ deep: true, shard }))).toBe(error);
+      expect(await check({ deep: true })).toMatchObject({ objects: 1, faultCount: 1 });
+    }
+  },
+);
