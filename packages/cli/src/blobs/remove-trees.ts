@@ -4,7 +4,7 @@ import type { ItemFailures } from "../errors/item-failures.ts";
 import { count } from "../output/text.ts";
 import type { Session } from "../session.ts";
 import { removeTree, type TreeRemoval } from "./remove-tree.ts";
-import { runMany } from "./run-many.ts";
+import { createRefusals, runMany } from "./run-many.ts";
 
 /**
  * The removal of several trees, which may share nodes: a tree without one of its nodes cannot be
@@ -69,7 +69,12 @@ export function createTreesRemoval(
         left.delete(node);
       };
       const nodes = [...left];
-      const options = { concurrency: 8, nameOf: String, onDone() {}, stopIfRefused: true };
+      const options = {
+        concurrency: 8,
+        nameOf: String,
+        onDone() {},
+        refusals: createRefusals("item"),
+      };
       await runMany(nodes, remove, { ...options, failures }, session);
       return nodes.length;
     },

@@ -1,6 +1,6 @@
 import type { Address, Store } from "@idk/storage";
 import { pMapIterable } from "p-map";
-import { codeOf, EXIT_CODES, Failure, type FailureCode } from "../errors/failures.ts";
+import { codeOf, Failure, type FailureCode, isUnanswered } from "../errors/failures.ts";
 import { createListFailures, type ItemFailures } from "../errors/item-failures.ts";
 import { flushBehind } from "../output/flush-behind.ts";
 import type { Meter } from "../progress/meter.ts";
@@ -24,8 +24,7 @@ export function createRefusals(noun: string): Refusals {
   let refusals = 0;
   return {
     add(code) {
-      const isRefusal = code !== undefined && EXIT_CODES[code] === EXIT_CODES.unavailable;
-      refusals = isRefusal ? refusals + 1 : 0;
+      refusals = code !== undefined && isUnanswered(code) ? refusals + 1 : 0;
       if (code === undefined || refusals < REFUSALS_MAX) return;
       throw new Failure(code, `stopped: the store failed ${refusals} ${noun}s in a row`);
     },
@@ -39,8 +38,8 @@ export interface ManyOptions<T> {
   readonly nameOf: (item: T) => string;
   /** Called for each item that has succeeded or failed. */
   readonly onDone: () => void;
-  /** Whether a store that fails many items in a row ends the run; by default it does not. */
-  readonly stopIfRefused?: boolean;
+  /** Ends the run if the store fails many items in a row; by default nothing does. */
+  readonly refusals?: Refusals | undefined;
 }
 
 /**
@@ -53,12 +52,11 @@ export interface ManyOptions<T> {
 export async function runMany<T>(
   items: AsyncIterable<T> | Iterable<T>,
   work: (item: T, signal: AbortSignal) => Promise<void>,
-  { concurrency, failures, nameOf, onDone, stopIfRefused = false }: ManyOptions<T>,
+  { concurrency, failures, nameOf, onDone, refusals }: ManyOptions<T>,
   session: Session,
 ): Promise<void> {
   const stop = new AbortController();
   const signal = AbortSignal.any([session.signal, stop.signal]);
-  const refusals = stopIfRefused ? createRefusals("item") : undefined;
   const runOne = async (item: T): Promise<void> => {
     try {
       await work(item, signal);
@@ -183,7 +181,7 @@ export async function forEachAddress(
         await work(address, signal, meter);
         done += 1;
       },
-      { concurrency, failures, onDone: () => meter.itemDone(), stopIfRefused: true },
+      { concurrency, failures, onDone: () => meter.itemDone(), refusals: createRefusals("item") },
       session,
     );
     await finish?.(failures, meter);

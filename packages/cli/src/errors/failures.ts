@@ -38,6 +38,11 @@ export const EXIT_CODES: Readonly<Record<FailureCode, number>> = {
 /** 128 + SIGPIPE, as a shell reports it. */
 export const BROKEN_PIPE_EXIT_CODE = 141;
 
+/** Whether the store gave no answer, or refused to give one, so that nothing is known of the item. */
+export function isUnanswered(code: FailureCode): boolean {
+  return EXIT_CODES[code] === EXIT_CODES.unavailable;
+}
+
 const BY_SEVERITY: readonly number[] = [1, 5, 3, 6, 4, 2, 7];
 
 /** The code that decides the exit code of a run with several failures. */

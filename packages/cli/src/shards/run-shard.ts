@@ -1,5 +1,5 @@
 import type { Backend, ListedBlob } from "@idk/storage";
-import { codeOf, messageOf, usage } from "../errors/failures.ts";
+import { codeOf, isUnanswered, messageOf, usage } from "../errors/failures.ts";
 import { createBlobFailures, type ItemFailures } from "../errors/item-failures.ts";
 import { count } from "../output/text.ts";
 import type { Session } from "../session.ts";
@@ -179,7 +179,7 @@ function recordedFailures(
     async add(item, error) {
       await failures.add(item, error);
       const code = codeOf(error);
-      const blob = code === "unavailable" ? blobs.find(({ name }) => name === item) : undefined;
+      const blob = isUnanswered(code) ? blobs.find(({ name }) => name === item) : undefined;
       const retry = blob && { place, name: blob.name, size: blob.size };
       recorded.push({ item, code, message: messageOf(error), retry });
     },

@@ -8,6 +8,7 @@ import {
 } from "@idk/storage";
 import type { StoreLocation } from "@idk/storage/url";
 import type { Target } from "../blobs/address-list.ts";
+import { createRefusals } from "../blobs/run-many.ts";
 import { verifyBlobs } from "../blobs/verify/verify-blobs.ts";
 import { checkRoots } from "../blobs/verify/verify-complete.ts";
 import { createTally, type Depth } from "../blobs/verify/verify-tally.ts";
@@ -47,17 +48,21 @@ export async function verifyShard(
     stores: [await storeText(location)],
     shard,
   } as const;
+  // Not of one batch, which may have fewer blobs than end a run.
+  const inARow = createRefusals("blob");
   await runShard(
     { path, subject },
     places,
     async ({ place, blobs, failures, failedBefore }) => {
       listed = blobs;
       const from = stores[place]!;
+      // Those that are tried again may all fail though the store is up.
+      const refusals = failedBefore > 0 ? undefined : inARow;
       if (depth === "complete") {
-        return { ...(await checkRoots(from, undefined, { failures, meter }, session)) };
+        return { ...(await checkRoots(from, undefined, { refusals, failures, meter }, session)) };
       }
       const tally = createTally();
-      const run = { depth, named: false, stopIfRefused: true, failures, tally, meter };
+      const run = { depth, named: false, refusals, failures, tally, meter };
       await verifyBlobs(from, blobs.map(targetOf), run, session);
       const { counts } = tally;
       if (place === 0) return { ...counts };

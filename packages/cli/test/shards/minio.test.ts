@@ -16,14 +16,15 @@ await describeMinio("four shards of a store in MinIO", (minio, bucket) => {
   /** Whether the server does not answer a request for this blob. */
   let isStalled: (name: string) => boolean = () => false;
   let stalled = 0;
-  /** Blobs that the server has in an archive tier. */
-  const archived = new Set<string>();
+  /** Blobs that the server does not return, and the code that it responds with. */
+  const refused = new Set<string>();
+  let refusal = "";
   const proxy = httpProxy(minio.origin, {
     respond({ method, url }) {
       const name = /\/([0-9a-f]{64})$/u.exec(url.pathname)?.[1];
       if (method !== "GET" || name === undefined) return undefined;
-      if (archived.has(name)) {
-        return new Response("<Error><Code>InvalidObjectState</Code></Error>", { status: 403 });
+      if (refused.has(name)) {
+        return new Response(`<Error><Code>${refusal}</Code></Error>`, { status: 403 });
       }
       if (!isStalled(name)) return undefined;
       stalled += 1;
@@ -212,7 +213,7 @@ await describeMinio("four shards of a store in MinIO", (minio, bucket) => {
     expect(whole.code).toBe(5);
   });
 
-  test("go on past blobs in an archive tier, and try them again: verify, and copy", async () => {
+  test("go on past blobs that the server refuses, and try them again: verify, and copy", async () => {
     const { idk, ok, write, path } = await createWorkspace();
     const [own, target] = [await minio.createBucket(), await minio.createBucket()];
     const given = { env: { ...minio.env, IDK_STORE: urlOf(own) } };
@@ -228,9 +229,14 @@ await describeMinio("four shards of a store in MinIO", (minio, bucket) => {
     ];
 
     const copy = ["copy", "--from", urlOf(own), "--to", urlOf(target)];
-    for (const [name, args] of [["verify", ["verify"]] as const, ["copy", copy] as const]) {
+    for (const [name, args, code] of [
+      ["archived", ["verify"], "InvalidObjectState"],
+      ["expired", ["verify"], "ExpiredToken"],
+      ["copied", copy, "InvalidObjectState"],
+    ] as const) {
+      refusal = code;
       const run = () => idk([...args, "--shard", "1/1", "--report", `${name}.json`], given);
-      for (const key of [one, two]) archived.add(key.slice(-64));
+      for (const key of [one, two]) refused.add(key.slice(-64));
       const first = await run();
       expect(first.code).toBe(6);
       expect(failuresIn(first.stdout)).toHaveLength(2);
@@ -240,7 +246,7 @@ await describeMinio("four shards of a store in MinIO", (minio, bucket) => {
       expect(early.stderr).toContain(
         "idk: note: the store did not answer for some blobs of shard 1 of 1: run its command again",
       );
-      archived.clear();
+      refused.clear();
       const gets = proxy.count("GET");
       const second = await run();
       expect(second.code).toBe(0);
@@ -250,9 +256,27 @@ await describeMinio("four shards of a store in MinIO", (minio, bucket) => {
       expect(proxy.count("GET") - gets).toBeLessThan(blobs.length);
       const merged = await ok(["merge-reports", `${name}.json`]);
       expect(merged.stderr).toBe("");
-      if (name === "verify") expect(merged.stdout).toBe((await ok(args, given)).stderr);
+      if (args !== copy) expect(merged.stdout).toBe((await ok(args, given)).stderr);
     }
     const isBlob = (key: string): boolean => blobs.includes(key);
     expect((await minio.listKeys(target)).filter(isBlob)).toEqual(blobs);
+  });
+
+  test("stop if the server refuses many blobs in a row, in several batches too: verify", async () => {
+    const { idk, path } = await createWorkspace();
+    const own = await minio.createBucket();
+    const given = { env: { ...minio.env, IDK_STORE: urlOf(own) } };
+    // Two batches of eight.
+    const names = Array.from({ length: 16 }, (_, at) => at.toString(16).repeat(64));
+    const blob = new Uint8Array(2 ** 24);
+    for (const name of names) await minio.putObject(own, name, blob);
+    for (const name of names) refused.add(name);
+    refusal = "ExpiredToken";
+    const result = await idk(["verify", "--shard", "1/1", "--report", "stopped.json"], given);
+    refused.clear();
+    expect(result.code).toBe(6);
+    expect(result.stderr).toContain("idk: stopped: the store failed 16 blobs in a row\n");
+    const { position, failed } = JSON.parse(readFileSync(path("stopped.json"), "utf8")) as Report;
+    expect([position?.after, failed]).toEqual([names[7]!, { permission: 8 }]);
   });
 });

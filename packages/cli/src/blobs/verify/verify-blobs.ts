@@ -5,7 +5,7 @@ import type { Meter } from "../../progress/meter.ts";
 import type { Session } from "../../session.ts";
 import { isRemoved } from "../address.ts";
 import type { Listed, Target } from "../address-list.ts";
-import { runAddresses } from "../run-many.ts";
+import { type Refusals, runAddresses } from "../run-many.ts";
 import type { Checked, Depth, Tally } from "./verify-tally.ts";
 
 /** Blobs checked concurrently. The library downloads as many of them at once as its memory holds. */
@@ -17,8 +17,8 @@ export interface VerifyRun {
   readonly named: boolean;
   /** Whether there is only one. */
   readonly single?: boolean;
-  /** Whether a store that fails many blobs in a row ends the run. */
-  readonly stopIfRefused?: boolean;
+  /** Ends the run if the store fails many blobs in a row. */
+  readonly refusals?: Refusals | undefined;
   readonly failures: ItemFailures;
   readonly tally: Tally;
   readonly meter: Meter;
@@ -28,7 +28,7 @@ export interface VerifyRun {
 export async function verifyBlobs(
   place: Store,
   targets: AsyncIterable<Listed> | Iterable<Listed>,
-  { depth, named, single = false, stopIfRefused = false, failures, tally, meter }: VerifyRun,
+  { depth, named, single = false, refusals, failures, tally, meter }: VerifyRun,
   session: Session,
 ): Promise<void> {
   const { out } = session;
@@ -55,7 +55,7 @@ export async function verifyBlobs(
     concurrency: AT_ONCE,
     failures,
     onDone: () => meter.itemDone(),
-    stopIfRefused,
+    refusals,
   };
   await runAddresses(targets, checkOne, options, session);
 }

@@ -6,7 +6,7 @@ import type { Meter } from "../../progress/meter.ts";
 import type { Session } from "../../session.ts";
 import { isRemoved } from "../address.ts";
 import type { Listed, Target } from "../address-list.ts";
-import { runAddresses } from "../run-many.ts";
+import { createRefusals, type Refusals, runAddresses } from "../run-many.ts";
 
 /** Roots checked concurrently. The library checks the chunks of a few of them at once. */
 const AT_ONCE = 64;
@@ -41,7 +41,8 @@ export async function verifyComplete(
   const { out } = session;
   const failures = createBlobFailures(session);
   using meter = session.progress.start({ command: "verify", noun: "root" });
-  const counts = await checkRoots(opened, targets, { failures, meter }, session);
+  const run = { refusals: createRefusals("item"), failures, meter };
+  const counts = await checkRoots(opened, targets, run, session);
   meter.finish();
   await out.flush();
   const snapshots = hasSnapshots ? "; `idk check` checks snapshots" : "";
@@ -51,11 +52,18 @@ export async function verifyComplete(
   if (failure !== undefined) throw failure;
 }
 
+export interface CompleteRun {
+  /** Ends the run if the store fails many roots in a row. */
+  readonly refusals: Refusals | undefined;
+  readonly failures: ItemFailures;
+  readonly meter: Meter;
+}
+
 /** Checks roots, and prints each. */
 export async function checkRoots(
   opened: Pick<Store, "list" | "scan" | "verify">,
   targets: AsyncIterable<Listed> | undefined,
-  { failures, meter }: { readonly failures: ItemFailures; readonly meter: Meter },
+  { refusals, failures, meter }: CompleteRun,
   session: Session,
 ): Promise<CompleteCounts> {
   const { out } = session;
@@ -82,7 +90,7 @@ export async function checkRoots(
     concurrency: AT_ONCE,
     failures,
     onDone: () => meter.itemDone(),
-    stopIfRefused: true,
+    refusals,
   };
   const { signal } = session;
   const roots = targets ?? rootsIn(opened.scan({ signal }), () => (sum.closed += 1));

@@ -4,7 +4,7 @@ import { type AddressSource, onlyAddress } from "../../blobs/address-list.ts";
 import { removeTree } from "../../blobs/remove-tree.ts";
 import { createTreesRemoval, type TreesRemoval } from "../../blobs/remove-trees.ts";
 import { resealContent, type ResealSettings } from "../../blobs/reseal.ts";
-import { forEachAddress, ROOTS_AT_ONCE, runMany } from "../../blobs/run-many.ts";
+import { createRefusals, forEachAddress, ROOTS_AT_ONCE, runMany } from "../../blobs/run-many.ts";
 import { type Command, command } from "../../command.ts";
 import {
   addresses,
@@ -120,7 +120,12 @@ export async function rewrapMany(
           await deleteOld(opened, previous, settings, session, { meter, trees });
           deleted += 1;
         };
-        const options = { concurrency: 1, nameOf: String, onDone() {}, stopIfRefused: true };
+        const options = {
+          concurrency: 1,
+          nameOf: String,
+          onDone() {},
+          refusals: createRefusals("item"),
+        };
         await runMany(old, remove, { ...options, failures: deletions }, session);
         nodes = await trees.removeNodes(deletions);
       },
