@@ -86,6 +86,8 @@ export type Counts = Readonly<Record<string, number>>;
 export interface Position {
   /** The index of the backend, if the command works on several: the store, and its snapshots. */
   readonly place: number;
+  /** How many backends there are, if it is known. */
+  readonly places?: number | undefined;
   /** The last address up to which all are done; empty at the beginning. */
   readonly after: string;
   /** For a check: the addresses of packs that were found sound, 32 bytes each, in base64. */
@@ -124,6 +126,7 @@ const SCHEMA: GenericSchema<unknown, Report> = object({
   position: optional(
     object({
       place: amount,
+      places: optional(amount),
       after: pipe(string(), regex(/^(?:[0-9a-f]{64})?$/u)),
       sound: optional(base64),
       object: optional(object({ bucket: amount, key: base64 })),

@@ -1,5 +1,5 @@
 import type { Backend, ListedBlob } from "@idk/storage";
-import { codeOf, isUnanswered, messageOf, usage } from "../errors/failures.ts";
+import { codeOf, Failure, isUnanswered, messageOf, usage } from "../errors/failures.ts";
 import { createBlobFailures, type ItemFailures } from "../errors/item-failures.ts";
 import { count } from "../output/text.ts";
 import type { Session } from "../session.ts";
@@ -131,6 +131,15 @@ export async function runShard(
   const { position } = progress.report;
   // Not those of this run, for which the store may need some time.
   const unanswered = unansweredIn(progress.report);
+  const known = Math.max(position?.places ?? 0, ...unanswered.map(({ retry }) => retry.place + 1));
+  // A run without them would be complete without a look at them.
+  if (known > places.length) {
+    throw new Failure(
+      "unavailable",
+      `${path} is the report of a store with snapshots, which are not there now: check the path or the ` +
+        "mount, or delete the report to begin again",
+    );
+  }
   try {
     if (position !== undefined) {
       const prefixes = prefixesOf(subject.shard);
@@ -140,7 +149,8 @@ export async function runShard(
         for await (const blobs of blobBatches(backend, prefixes, after, signal)) {
           const failures = recordedFailures(place, blobs, session);
           const counts = await work({ place, blobs, failures, failedBefore: 0 });
-          await progress.record({ place, after: blobs.at(-1)!.name }, counts, failures.recorded);
+          const next = { place, places: places.length, after: blobs.at(-1)!.name };
+          await progress.record(next, counts, failures.recorded);
         }
       }
       await progress.finish();

@@ -173,3 +173,40 @@ test("a store that answers for nothing stops the shard, and its batch is tried a
   await run();
   expect((await readReport(at.path))!.counts).toEqual({ blobs: 300 });
 });
+
+test.each([
+  ["the store", 0],
+  ["its snapshots", 1],
+])("a run that continues in %s fails if the snapshots are not there now", async (_, stopIn) => {
+  const places = [await storeOf(300), await storeOf(300)];
+  const at = subjectOf(`snapshots-${stopIn}.json`);
+  let isDown = true;
+  const run = (backends: readonly Backend[]) => {
+    let batches = 0;
+    return runShard(
+      at,
+      backends,
+      async ({ place, blobs }) => {
+        batches += 1;
+        if (isDown && place === stopIn && batches % 2 === 0) {
+          throw new StorageError("unavailable", "down");
+        }
+        return { blobs: blobs.length };
+      },
+      session,
+    );
+  };
+  await failureOf(run(places));
+  isDown = false;
+  const report = await readReport(at.path);
+  expect(report!.position).toMatchObject({ place: stopIn });
+  const error = await failureOf(run(places.slice(0, 1)));
+  expect(error).toMatchObject({ code: "unavailable" });
+  expect((error as Error).message).toBe(
+    `${at.path} is the report of a store with snapshots, which are not there now: check the path or the ` +
+      "mount, or delete the report to begin again",
+  );
+  expect(await readReport(at.path)).toEqual(report);
+  await run(places);
+  expect((await readReport(at.path))!.counts).toEqual({ blobs: 600 });
+});
