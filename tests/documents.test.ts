@@ -330,20 +330,20 @@ describe("sessions in documents", () => {
       expect([spec.completionMode, spec.completions]).toEqual(["Indexed", 16]);
       const [{ command, args } = { command: [], args: [] }] = spec.template.spec.containers;
       expect(command).toEqual(["sh", "-c"]);
-      const job = args[0]!.replace("/reports/", "job/");
+      const job = args[0]!.replaceAll("/reports/", "job/");
       const stdout = await parts(
-        `mkdir job\ncat > job.sh <<'END'\n${job}\nEND\n` +
+        `export JOB=idk-verify-1\ncat > job.sh <<'END'\n${job}\nEND\n` +
           "for at in $(seq 0 15); do JOB_COMPLETION_INDEX=$at sh job.sh; done\n" +
-          "idk merge-reports job/*.json\n",
+          "idk merge-reports job/idk-verify-1/*.json\n",
       );
       expect(stdout.match(CHECKED)).toHaveLength(2);
     });
 
     test.each([[0], [1]])("has a script for SLURM arrays that begin at %p", async (start) => {
       const stdout = await parts(
-        `rm reports/*\nexport SLURM_ARRAY_TASK_MIN=${start} SLURM_ARRAY_TASK_COUNT=3\n` +
+        `export SLURM_ARRAY_JOB_ID=7 SLURM_ARRAY_TASK_MIN=${start} SLURM_ARRAY_TASK_COUNT=3\n` +
           `for at in $(seq ${start} ${start + 2}); do SLURM_ARRAY_TASK_ID=$at sh job.sh; done\n` +
-          "idk merge-reports reports/*.json\n",
+          "idk merge-reports reports/7/*.json\n",
       );
       expect(stdout.match(CHECKED)).toHaveLength(2);
     });

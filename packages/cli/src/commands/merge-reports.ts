@@ -4,7 +4,7 @@ import { printableMessage } from "../output/text.ts";
 import type { Session } from "../session.ts";
 import { mergeReports, readReports, unansweredText } from "../shards/merge.ts";
 import { failuresOf, type Report } from "../shards/report.ts";
-import { summaryOf } from "../shards/summary.ts";
+import { momentText, summaryOf } from "../shards/summary.ts";
 
 /** Adds up the reports of all shards, and ends as the command on the whole store would. */
 export const mergeReportsCommand: Command = command(
@@ -20,7 +20,8 @@ async function print(
   unanswered: string | undefined,
   { out }: Session,
 ): Promise<void> {
-  const { command: name, stores, shard, options, counts, shared, failures } = merged;
+  const { command: name, stores, shard, options, begun, ended } = merged;
+  const { counts, shared, failures } = merged;
   const failed = failuresOf(merged).count;
   for (const { item, code, message } of failures) {
     const line = item === undefined ? message : `${item} ${code}: ${message}`;
@@ -32,11 +33,14 @@ async function print(
   }
   const { lines, failure } = summaryOf(merged, true);
   const more = failed - failures.length;
-  await out.result(lines.map(printableMessage).join("\n"), {
+  const ran = `ran from ${momentText(begun)} to ${momentText(ended)}`;
+  await out.result([...lines, ran].map(printableMessage).join("\n"), {
     command: name,
     stores,
     shards: shard.count,
     options,
+    begun,
+    ended,
     ...shared,
     ...counts,
     failed,

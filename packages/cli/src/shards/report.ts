@@ -68,6 +68,10 @@ export interface Report {
   /** Without credentials; of a copy the source and the target. */
   readonly stores: readonly string[];
   readonly shard: Shard;
+  /** When the first run began, by the clock of its machine: ISO 8601 in UTC. */
+  readonly begun: string;
+  /** The same of the end, or of the last blobs that were tried again; undefined before. */
+  readonly ended?: string | undefined;
   /** How far it is; undefined at the end. */
   readonly position?: Position | undefined;
   /** What the shards add up. */
@@ -112,6 +116,7 @@ const TEXT_MAX = 4096;
 const amount = pipe(number(), integer(), minValue(0));
 const counts = record(pipe(string(), maxLength(64)), amount);
 const text = pipe(string(), maxLength(TEXT_MAX));
+const time = pipe(string(), regex(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/u));
 const base64 = pipe(string(), regex(/^[A-Za-z0-9+/]*={0,2}$/u));
 const address = pipe(string(), regex(/^[0-9a-f]{64}$/u));
 const code = custom<FailureCode>(isFailureCode, "is no error code");
@@ -123,6 +128,8 @@ const SCHEMA: GenericSchema<unknown, Report> = object({
   options: record(pipe(string(), maxLength(64)), union([text, boolean()])),
   stores: array(text),
   shard: object({ index: shardNumber, count: shardNumber }),
+  begun: time,
+  ended: optional(time),
   position: optional(
     object({
       place: amount,
@@ -155,12 +162,17 @@ export function newReport(subject: Subject): Report {
   return {
     format: FORMAT,
     ...subject,
+    begun: now(),
     position: { place: 0, after: "" },
     counts: {},
     shared: {},
     failed: {},
     failures: [],
   };
+}
+
+export function now(): string {
+  return new Date().toISOString();
 }
 
 /** @throws Failure `usage` if it cannot be read or is no report; undefined if there is no file */
@@ -186,6 +198,7 @@ export async function readReport(path: string): Promise<Report | undefined> {
   if (
     success &&
     output.shard.index <= output.shard.count &&
+    (output.position === undefined) === (output.ended !== undefined) &&
     Object.values(withoutFailures(output, output.failures).failed).every((rest) => rest >= 0)
   ) {
     return output;
@@ -247,10 +260,13 @@ export function unansweredIn({ failures }: Report): Unanswered[] {
   return failures.filter((failure): failure is Unanswered => failure.retry !== undefined);
 }
 
-/** Adds the report of another shard. */
-export function addReport(sum: Report, { counts, shared, failed, failures }: Report): Report {
+/** Adds the report of another shard that is complete, too. */
+export function addReport(sum: Report, other: Report): Report {
+  const { counts, shared, failed, failures } = other;
   return {
     ...sum,
+    begun: sum.begun < other.begun ? sum.begun : other.begun,
+    ended: sum.ended! > other.ended! ? sum.ended : other.ended,
     counts: sumOf(sum.counts, counts),
     shared: largestOf(sum.shared, shared),
     failed: sumOf(sum.failed, failed),

@@ -8,6 +8,7 @@ import {
   addTo,
   type Counts,
   newReport,
+  now,
   type Position,
   readReport,
   type Report,
@@ -18,7 +19,7 @@ import {
   writeReport,
 } from "./report.ts";
 import { prefixesOf, shardText } from "./shard.ts";
-import { conclude, noteLeft } from "./summary.ts";
+import { conclude, momentText, noteLeft } from "./summary.ts";
 
 /** The report of a shard while it is worked on. */
 export interface ShardProgress {
@@ -62,24 +63,25 @@ export async function openProgress(
       await writeReport(path, report);
     },
     async replace(tried, counts, failures) {
-      report = addTo(withoutFailures(report, tried), counts, failures);
+      report = { ...addTo(withoutFailures(report, tried), counts, failures), ended: now() };
       await writeReport(path, report);
     },
     async finish(counts = {}, failures = [], shared = {}) {
-      report = { ...addTo(report, counts, failures), shared, position: undefined };
+      const added = addTo(report, counts, failures);
+      report = { ...added, shared, position: undefined, ended: now() };
       await writeReport(path, report);
     },
   };
 }
 
 function stateOf(report: Report, path: string): string {
-  const { position } = report;
+  const { position, ended } = report;
   if (position !== undefined) {
     return `continues${position.after === "" ? "" : ` after ${position.after.slice(0, 12)}`}`;
   }
   const unanswered = unansweredIn(report).length;
   return unanswered === 0
-    ? `is complete: delete ${path} to work on it again`
+    ? `is complete since ${momentText(ended)}: delete ${path} to work on it again`
     : `continues with ${count(unanswered, "blob")} that the store did not answer for`;
 }
 

@@ -11,6 +11,7 @@ import { describeObjects, objectsFailure } from "../gateway/check-summary.ts";
 import type { Session } from "../session.ts";
 import type { Kind } from "../snapshots/check-steps.ts";
 import { checkFailure, describeCheck } from "../snapshots/check-summary.ts";
+import { timeText } from "../snapshots/entries.ts";
 import { type Counts, failuresOf, FOUND, type Report, unansweredIn } from "./report.ts";
 import { shardText } from "./shard.ts";
 
@@ -20,6 +21,11 @@ interface Summary {
   readonly lines: readonly string[];
   /** Why the command fails. */
   readonly failure: Failure | undefined;
+}
+
+/** Such as `2026-05-04 12:00:00 UTC`, of a time in a report. */
+export function momentText(time: string | undefined): string {
+  return `${timeText(Date.parse(time ?? ""))} UTC`;
 }
 
 /** Missing counts are 0: a shard may have nothing. */
@@ -153,10 +159,11 @@ function itemFailure(report: Report, others: number): Failure | undefined {
 /** Prints the summary of a shard that is done. @throws Failure that of the command */
 export async function conclude(report: Report, session: Session): Promise<void> {
   const { out } = session;
-  const { command, shard, counts, shared } = report;
+  const { command, shard, begun, ended, counts, shared } = report;
   const { lines, failure } = summaryOf(report, false);
   const failed = failuresOf(report).count;
-  await out.report({ command, shard: shardText(shard), ...shared, ...counts, failed });
+  const what = { command, shard: shardText(shard), begun, ended };
+  await out.report({ ...what, ...shared, ...counts, failed });
   await out.flush();
   const [line = "", ...notes] = lines;
   await out.note(`shard ${shardText(shard)}: ${line}`);

@@ -20,6 +20,8 @@ function done(index: number, count: number, change: Partial<Report> = {}): Repor
   return {
     ...addTo(begun, { blobs: index, bytes: 10 * index }, failed),
     position: undefined,
+    begun: `2026-03-0${index}T04:00:00.000Z`,
+    ended: `2026-03-0${index}T05:30:00.000Z`,
     ...change,
   };
 }
@@ -37,6 +39,10 @@ describe("merging reports", () => {
     const { lines, failure } = summaryOf(merged, true);
     expect(lines).toEqual(["checked 7 blobs, 60 bytes; 1 failed"]);
     expect(failure).toMatchObject({ code: "address", message: "1 of 7 blobs failed" });
+    expect(merged).toMatchObject({
+      begun: "2026-03-01T04:00:00.000Z",
+      ended: "2026-03-03T05:30:00.000Z",
+    });
     const missing = done(1, 3, { failed: { "not-found": 2 } });
     const worse = summaryOf(merge(missing, done(2, 3), done(3, 3)), true).failure;
     expect(worse).toMatchObject({ code: "address", message: "3 of 9 blobs failed" });
@@ -161,6 +167,8 @@ describe("the file of a report", () => {
       "a failure of a code that it does not count",
       { failed: { unavailable: 1 }, failures: [{ code: "address", message: "" }] },
     ],
+    ["a time that is no time", { begun: "yesterday" }],
+    ["complete without a time", { ended: undefined }],
     ["no stores", { stores: undefined }],
   ])("is rejected: %s", async (_, change) => {
     const text = typeof change === "string" ? change : JSON.stringify({ ...done(1, 2), ...change });

@@ -2,6 +2,7 @@ import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { readFileSync, writeFileSync } from "node:fs";
 import type { Report } from "../../src/shards/report.ts";
 import { createWorkspace, expectFailure, noise, PASSPHRASE } from "../support/cli.ts";
+import { withoutTimes } from "../support/merged.ts";
 import { newUser } from "../support/new-user.ts";
 
 setDefaultTimeout(60_000);
@@ -25,13 +26,15 @@ describe("a shard", () => {
     expect(one).toMatchObject({ command: "verify", shard: { index: 1, count: 3 }, failures: [] });
     const whole = await ok(["verify"]);
     const merged = await ok(["merge-reports", "3.json", "1.json", "2.json"]);
-    expect([merged.stdout, merged.stderr]).toEqual([whole.stderr, ""]);
+    expect([withoutTimes(merged.stdout), merged.stderr]).toEqual([whole.stderr, ""]);
     const json = await ok(["merge-reports", "3.json", "1.json", "2.json", "--json"]);
     expect(JSON.parse(json.stdout)).toMatchObject({
       command: "verify",
       shards: 3,
       blobs: all.length,
       failed: 0,
+      begun: one.begun,
+      ended: read("3.json").ended,
     });
   });
 
@@ -40,7 +43,10 @@ describe("a shard", () => {
     const report = read("resumed.json");
     const position = { place: 0, after: all[8]! };
     const counts = { ...report.counts, blobs: 9 };
-    writeFileSync(path("resumed.json"), JSON.stringify({ ...report, position, counts }));
+    writeFileSync(
+      path("resumed.json"),
+      JSON.stringify({ ...report, ended: undefined, position, counts }),
+    );
     const { stdout, stderr } = await verify("1/1", "resumed.json", "--json");
     const lines = stdout.trim().split("\n");
     expect(stderr).toStartWith("shard 1/1: checked ");
@@ -57,7 +63,7 @@ describe("a shard", () => {
     const before = readFileSync(path("complete.json"));
     const again = await verify("1/2", "complete.json");
     expect(again.stderr).toMatch(
-      /^idk: shard 1\/2 is complete: delete complete\.json to work on it again\nshard 1\/2: checked /u,
+      /^idk: shard 1\/2 is complete since [-:\d ]{19} UTC: delete complete\.json to work on it again\nshard 1\/2: checked /u,
     );
     expect(again.code).toBe(0);
     expect(readFileSync(path("complete.json"))).toEqual(before);

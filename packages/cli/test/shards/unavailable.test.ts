@@ -1,4 +1,4 @@
-import { expect, test } from "bun:test";
+import { expect, setSystemTime, test } from "bun:test";
 import { type Backend, StorageError } from "@idk/storage";
 import { createHash } from "node:crypto";
 import { memory } from "@idk/storage/memory";
@@ -209,4 +209,35 @@ test.each([
   expect(await readReport(at.path)).toEqual(report);
   await run(places);
   expect((await readReport(at.path))!.counts).toEqual({ blobs: 600 });
+});
+
+test("a report has the times when it was begun and complete, and a later run prints the second", async () => {
+  const backend = await storeOf(300);
+  const at = subjectOf("times.json");
+  const run = (hour: string, isDown = false) => {
+    setSystemTime(new Date(`2026-03-01T${hour}:00:00.500Z`));
+    return runShard(
+      at,
+      [backend],
+      async ({ blobs }) => {
+        if (isDown && blobs.length < 256) throw new StorageError("unavailable", "down");
+        return { blobs: blobs.length };
+      },
+      session,
+    );
+  };
+  await failureOf(run("04", true));
+  const begun = "2026-03-01T04:00:00.500Z";
+  const first = await readReport(at.path);
+  expect([first?.begun, first?.ended]).toEqual([begun, undefined]);
+  await run("06");
+  const second = await readReport(at.path);
+  expect([second?.begun, second?.ended]).toEqual([begun, "2026-03-01T06:00:00.500Z"]);
+  notes.length = 0;
+  await run("08");
+  setSystemTime();
+  expect(notes[0]).toBe(
+    `idk: shard 1/1 is complete since 2026-03-01 06:00:00 UTC: delete ${at.path} to work on it again`,
+  );
+  expect(await readReport(at.path)).toEqual(second);
 });
