@@ -1,5 +1,6 @@
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
-import { readFileSync, writeFileSync } from "node:fs";
+import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import type { Report } from "../../src/shards/report.ts";
 import { createWorkspace, expectFailure, noise, PASSPHRASE } from "../support/cli.ts";
 import { withoutTimes } from "../support/merged.ts";
@@ -177,5 +178,36 @@ describe("snapshots", () => {
       missing: 0,
     });
     expectFailure(await user.idk(part(1, "--accept-lost")), 2, "a run with other options");
+  });
+
+  test("of others count as failed in the report of a check, with and without --json", async () => {
+    const user = await newUser();
+    const config = readFileSync(user.config, "utf8");
+    const other = (await user.ok(["keygen", "-o", "other.key"])).stdout.trim();
+    await user.ok(["backup", "docs", "--name", "own"]);
+    const heads = join(user.store, "repo/heads");
+    const own = readdirSync(heads);
+    writeFileSync(user.config, config.replace(/^recipients = .*$/mu, `recipients = ["${other}"]`));
+    await user.ok(["backup", "docs", "--name", "other"]);
+    writeFileSync(user.config, config);
+    rmSync(join(user.home, ".local/state"), { recursive: true });
+    // As if there were more of them.
+    const chain = join(
+      heads,
+      readdirSync(heads).find((name) => !own.includes(name))!,
+    );
+    const [marker = ""] = readdirSync(chain);
+    for (let at = 1; at <= 9; at++) {
+      const generation = (BigInt(`0x${marker.slice(0, 16)}`) + BigInt(at)).toString(16);
+      cpSync(join(chain, marker), join(chain, generation.padStart(16, "0") + marker.slice(16)));
+    }
+    const failed: unknown[] = [];
+    for (const more of [[], ["--json"]]) {
+      const report = `check${more.length}.json`;
+      const { code } = await user.idk(["check", "--shard", "1/1", "--report", report, ...more]);
+      expect(code).toBe(4);
+      failed.push((JSON.parse(readFileSync(join(user.home, report), "utf8")) as Report).failed);
+    }
+    expect(failed).toEqual([{ "no-match": 10 }, { "no-match": 10 }]);
   });
 });

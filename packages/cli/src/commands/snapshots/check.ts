@@ -73,10 +73,10 @@ export const check: Command = command(
       onProgress: stages.onProgress,
       onProblem: (problem) => {
         found.add(problem);
+        checking?.add(problem, described(problem)[0]);
         if (isClosed(problem)) closed += 1;
         // A reader that was added later cannot open any of the earlier ones, which may be many.
         if (closed > CLOSED_PRINTED_MAX && isClosed(problem) && !out.json) return;
-        checking?.add(problem, described(problem)[0]);
         printed = printed.then(() => print(problem, session));
         // Awaited below; until then a rejection must not count as unhandled.
         printed.catch(() => undefined);
