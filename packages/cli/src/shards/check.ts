@@ -7,30 +7,32 @@ import { openProgress } from "./run-shard.ts";
 import type { Part } from "./settings.ts";
 import { blobShard } from "./shard.ts";
 import { storeText } from "./store-text.ts";
-import { conclude, noteLeft } from "./summary.ts";
+import { conclude, noteStopped } from "./summary.ts";
 
 /** A check of a part of the packs. */
-export interface CheckShard extends AsyncDisposable {
-  /** Whether an earlier run has done it. */
-  readonly isComplete: boolean;
+export interface CheckShard {
   readonly options: Pick<CheckOptions, "shard" | "isKnownSound" | "onSound">;
   /** @param message what is printed of the problem */
   add(problem: CheckProblem, message: string): void;
   finish(report: CheckReport, problems: ReadonlyMap<Kind, number>): Promise<void>;
-  /** Prints the summary. @throws Failure that of the check */
-  conclude(): Promise<void>;
 }
 
 /** Milliseconds between two records of the progress. */
 const INTERVAL = 1000;
 
-/** Begins or continues the check of a shard: packs that an earlier run found sound are not read again. */
-export async function startCheckShard(
+/**
+ * Begins or continues the check of a shard, and concludes: packs that an earlier run found sound are not read
+ * again.
+ *
+ * @param check checks, unless an earlier run has done it
+ */
+export async function checkShard(
   { shard, report: path }: Part,
   location: StoreLocation,
   options: { readonly readData: number; readonly serverChecksums: boolean },
+  check: (shard: CheckShard) => Promise<void>,
   session: Session,
-): Promise<CheckShard> {
+): Promise<void> {
   const subject = {
     command: "check",
     options: { ...options, readData: String(options.readData) },
@@ -56,8 +58,7 @@ export async function startCheckShard(
     const addresses = Buffer.from(sound.join(""), "hex").toString("base64");
     await progress.record({ place: 0, after: "", sound: addresses }, counts, []);
   };
-  return {
-    isComplete: progress.report.position === undefined,
+  const checking: CheckShard = {
     options: {
       shard: blobShard(shard),
       isKnownSound: (pack) => known.has(pack),
@@ -92,12 +93,17 @@ export async function startCheckShard(
       };
       await progress.finish(counts, failures, { snapshots, forgotten, directories });
     },
-    conclude: () => conclude(progress.report, session),
-    async [Symbol.asyncDispose]() {
-      await saving;
-      await noteLeft(progress.report, session);
-    },
   };
+  if (progress.report.position !== undefined) {
+    try {
+      await check(checking);
+    } catch (error) {
+      await saving;
+      await noteStopped(error, progress.report, session);
+      throw error;
+    }
+  }
+  await conclude(progress.report, session);
 }
 
 const DIGITS = 64;

@@ -8,7 +8,7 @@ import { openProgress } from "./run-shard.ts";
 import type { Part } from "./settings.ts";
 import { blobShard } from "./shard.ts";
 import { storeText } from "./store-text.ts";
-import { conclude, noteLeft } from "./summary.ts";
+import { conclude, noteStopped } from "./summary.ts";
 
 /** Milliseconds between two records of the progress. */
 const INTERVAL = 1000;
@@ -53,7 +53,7 @@ export async function checkGatewayShard(
       await progress.finish(added(report, recorded), found);
     } catch (error) {
       await session.out.flush();
-      await noteLeft(progress.report, session);
+      await noteStopped(error, progress.report, session);
       throw error;
     }
   }

@@ -6,7 +6,7 @@ import { openProgress } from "./run-shard.ts";
 import type { Part } from "./settings.ts";
 import { blobShard } from "./shard.ts";
 import { storeText } from "./store-text.ts";
-import { conclude, noteLeft } from "./summary.ts";
+import { conclude, noteStopped } from "./summary.ts";
 
 export interface PruneSettings {
   readonly store: StoreLocation;
@@ -44,7 +44,7 @@ export async function pruneShard(
       // Each shard deletes all of them, before any blob.
       await progress.finish(counts, [], { markers: deleted.markers, graceSeconds });
     } catch (error) {
-      await noteLeft(progress.report, session);
+      await noteStopped(error, progress.report, session);
       throw error;
     }
   }

@@ -19,7 +19,7 @@ import {
   writeReport,
 } from "./report.ts";
 import { prefixesOf, shardText } from "./shard.ts";
-import { conclude, momentText, noteLeft } from "./summary.ts";
+import { conclude, momentText, noteStopped } from "./summary.ts";
 
 /** The report of a shard while it is worked on. */
 export interface ShardProgress {
@@ -169,7 +169,7 @@ export async function runShard(
     }
   } catch (error) {
     await out.flush();
-    await noteLeft(progress.report, session);
+    await noteStopped(error, progress.report, session);
     throw error;
   }
   await conclude(progress.report, session);

@@ -5,7 +5,7 @@ import {
   nothingOpened,
 } from "../blobs/verify/verify-complete.ts";
 import { type Depth, describeVerify, type VerifyCounts } from "../blobs/verify/verify-tally.ts";
-import { Failure, worstOf } from "../errors/failures.ts";
+import { codeOf, Failure, isUnanswered, worstOf } from "../errors/failures.ts";
 import { count, roundBytes } from "../output/text.ts";
 import { describeObjects, objectsFailure } from "../gateway/check-summary.ts";
 import type { Session } from "../session.ts";
@@ -172,8 +172,13 @@ export async function conclude(report: Report, session: Session): Promise<void> 
   if (failure !== undefined) throw failure;
 }
 
+/** Prints what the next run would do after an error that it may not meet again. */
+export async function noteStopped(error: unknown, report: Report, session: Session): Promise<void> {
+  if (session.signal.aborted || isUnanswered(codeOf(error))) await noteLeft(report, session);
+}
+
 /** Prints what the next run of a shard would do, if there is something left. */
-export async function noteLeft(report: Report, { out }: Session): Promise<void> {
+async function noteLeft(report: Report, { out }: Session): Promise<void> {
   const unanswered = unansweredIn(report).length;
   if (out.json || (report.position === undefined && unanswered === 0)) return;
   const left =

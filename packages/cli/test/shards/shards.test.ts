@@ -1,5 +1,5 @@
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
-import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Report } from "../../src/shards/report.ts";
 import { createWorkspace, expectFailure, noise, PASSPHRASE } from "../support/cli.ts";
@@ -178,6 +178,29 @@ describe("snapshots", () => {
       missing: 0,
     });
     expectFailure(await user.idk(part(1, "--accept-lost")), 2, "a run with other options");
+  });
+
+  test("that lost their markers end a prune by shards, which no other run of it would mend", async () => {
+    const user = await newUser();
+    const repo = join(user.store, "repo");
+    // A head that is younger may be that of a backup which is about to write its marker.
+    await user.ok(["repo", "init", "--grace-period", "1h"]);
+    await user.ok(["backup", "docs", "--name", "kept"]);
+    const kept = readdirSync(join(repo, "heads"));
+    await user.ok(["backup", "docs", "--name", "lost"]);
+    for (const name of readdirSync(repo, { recursive: true, encoding: "utf8" })) {
+      const time = Date.now() / 1000 - 2 * 3600;
+      if (/[0-9a-f]{64}$/u.test(name)) utimesSync(join(repo, name), time, time);
+    }
+    for (const chain of readdirSync(join(repo, "heads"))) {
+      if (!kept.includes(chain)) rmSync(join(repo, "heads", chain), { recursive: true });
+    }
+    // Otherwise the state of the machine knows that there was one.
+    rmSync(join(user.home, ".local/state"), { recursive: true });
+    const part = ["prune", "--dry-run", "--shard", "1/1", "--report", "1.json"];
+    expectFailure(await user.idk(part), 5, "recover");
+    await user.ok(["recover"]);
+    await user.ok(part);
   });
 
   test("of others count as failed in the report of a check, with and without --json", async () => {

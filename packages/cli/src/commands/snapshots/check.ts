@@ -21,7 +21,7 @@ import { checkFailure, describeCheck } from "../../snapshots/check-summary.ts";
 import { refusedText } from "../../snapshots/head-options.ts";
 import { parseShare } from "../../snapshots/policy.ts";
 import { stageMeter } from "../../snapshots/stage-meter.ts";
-import { startCheckShard } from "../../shards/check.ts";
+import { type CheckShard, checkShard } from "../../shards/check.ts";
 import { partOf, SHARDING } from "../../shards/settings.ts";
 import { startReading } from "./open.ts";
 
@@ -52,56 +52,56 @@ export const check: Command = command(
     if (deleteDamaged && share === 0) {
       throw usage("--delete-damaged applies to the packs that --read-data reads");
     }
-    await using checking =
-      part &&
-      (await startCheckShard(part, settings.store, { readData: share, serverChecksums }, session));
-    if (checking?.isComplete) return checking.conclude();
-    await using reading = await startReading(settings, session);
-    using stages = stageMeter("check", session);
-    const { repository, identities } = reading.opened;
-    const found = findings({ isOwner: ownsRepository(repository, identities) });
-    let closed = 0;
-    let printed = Promise.resolve();
-    const report = await checkRepository(repository, {
-      ...reading.reports.options,
-      // It reports each as a problem.
-      onRefused: undefined,
-      readData: share,
-      deleteDamaged,
-      checksums: serverChecksums,
-      ...checking?.options,
-      onProgress: stages.onProgress,
-      onProblem: (problem) => {
-        found.add(problem);
-        checking?.add(problem, described(problem)[0]);
-        if (isClosed(problem)) closed += 1;
-        // A reader that was added later cannot open any of the earlier ones, which may be many.
-        if (closed > CLOSED_PRINTED_MAX && isClosed(problem) && !out.json) return;
-        printed = printed.then(() => print(problem, session));
-        // Awaited below; until then a rejection must not count as unhandled.
-        printed.catch(() => undefined);
-      },
-    });
-    stages.finish();
-    await printed;
-    const { chains: _, problems, isSound, ...counted } = report;
-    const steps = found.steps();
-    if (checking !== undefined) {
-      await checking.finish(report, found.counts);
+    const run = async (checking?: CheckShard): Promise<void> => {
+      await using reading = await startReading(settings, session);
+      using stages = stageMeter("check", session);
+      const { repository, identities } = reading.opened;
+      const found = findings({ isOwner: ownsRepository(repository, identities) });
+      let closed = 0;
+      let printed = Promise.resolve();
+      const report = await checkRepository(repository, {
+        ...reading.reports.options,
+        // It reports each as a problem.
+        onRefused: undefined,
+        readData: share,
+        deleteDamaged,
+        checksums: serverChecksums,
+        ...checking?.options,
+        onProgress: stages.onProgress,
+        onProblem: (problem) => {
+          found.add(problem);
+          checking?.add(problem, described(problem)[0]);
+          if (isClosed(problem)) closed += 1;
+          // A reader that was added later cannot open any of the earlier ones, which may be many.
+          if (closed > CLOSED_PRINTED_MAX && isClosed(problem) && !out.json) return;
+          printed = printed.then(() => print(problem, session));
+          // Awaited below; until then a rejection must not count as unhandled.
+          printed.catch(() => undefined);
+        },
+      });
+      stages.finish();
+      await printed;
+      const { chains: _, problems, isSound, ...counted } = report;
+      const steps = found.steps();
+      if (checking !== undefined) {
+        await checking.finish(report, found.counts);
+        if (!out.json) for (const step of steps) await out.fault(`idk: next: ${step}`);
+        return;
+      }
+      await out.report({ ...counted, problems, ok: isSound, next: steps });
+      await out.flush();
+      if (!out.json) await out.note(describeCheck(counted));
+      const failure = checkFailure(found.counts);
+      if (failure === undefined) {
+        if (!out.json) await out.note("no problems found");
+        return;
+      }
+      // With --quiet, too: they belong to the error.
       if (!out.json) for (const step of steps) await out.fault(`idk: next: ${step}`);
-      return checking.conclude();
-    }
-    await out.report({ ...counted, problems, ok: isSound, next: steps });
-    await out.flush();
-    if (!out.json) await out.note(describeCheck(counted));
-    const failure = checkFailure(found.counts);
-    if (failure === undefined) {
-      if (!out.json) await out.note("no problems found");
-      return;
-    }
-    // With --quiet, too: they belong to the error.
-    if (!out.json) for (const step of steps) await out.fault(`idk: next: ${step}`);
-    throw failure;
+      throw failure;
+    };
+    if (part === undefined) return run();
+    await checkShard(part, settings.store, { readData: share, serverChecksums }, run, session);
   },
 );
 
