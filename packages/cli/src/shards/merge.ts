@@ -1,5 +1,5 @@
 import { usage } from "../errors/failures.ts";
-import { addReport, readReport, type Report, unansweredIn } from "./report.ts";
+import { addReport, otherOption, readReport, type Report, unansweredIn } from "./report.ts";
 import { shardText } from "./shard.ts";
 
 /** A report, and the file it was read from. */
@@ -36,7 +36,7 @@ export function mergeReports(reports: readonly ReadReport[]): Report {
     const twin = found.get(report.shard.index);
     if (twin !== undefined) {
       throw usage(
-        `${twin.path} and ${path} are both the report of shard ${shardText(report.shard)}`,
+        `${twin.path} and ${path} are both the report of shard ${shardText(report.shard)}: name only one`,
       );
     }
     if (report.position !== undefined) {
@@ -47,7 +47,13 @@ export function mergeReports(reports: readonly ReadReport[]): Report {
     found.set(report.shard.index, one);
   }
   const missing = Array.from({ length: count }, (_, at) => at + 1).filter((at) => !found.has(at));
-  if (missing.length > 0) throw usage(`no report of ${shardsText(missing, count)}`);
+  if (missing.length > 0) {
+    const run =
+      missing.length === 1
+        ? "run its command, and name its report"
+        : "run their commands, and name their reports";
+    throw usage(`no report of ${shardsText(missing, count)}: ${run}, too`);
+  }
   const [start, ...others] = Array.from(found.entries())
     .toSorted(([a], [b]) => a - b)
     .map(([, { report }]) => report);
@@ -64,9 +70,8 @@ function requireAlike(first: ReadReport, other: ReadReport): void {
   if (a.shard.count !== b.shard.count) {
     throw differ("one of", `${a.shard.count} shards`, `one of ${b.shard.count}`);
   }
-  if (JSON.stringify(a.options) !== JSON.stringify(b.options)) {
-    throw usage(`${first.path} and ${other.path} are of runs with different options`);
-  }
+  const option = otherOption(a, b);
+  if (option !== undefined) throw differ(`of a run with ${option.name} set to`, ...option.values);
   const areComplete = a.position === undefined && b.position === undefined;
   if (
     a.command === "check" &&

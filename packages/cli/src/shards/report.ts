@@ -158,6 +158,17 @@ const SCHEMA: GenericSchema<unknown, Report> = object({
 /** What a run is about, which the report of an earlier run has to agree with. */
 export type Subject = Pick<Report, "command" | "options" | "stores" | "shard">;
 
+/** The first option that two runs differ in, and its values; undefined if there is none. */
+export function otherOption(
+  { options: a }: Pick<Report, "options">,
+  { options: b }: Pick<Report, "options">,
+): { readonly name: string; readonly values: [string, string] } | undefined {
+  const found = Object.keys({ ...a, ...b }).find((key) => a[key] !== b[key]);
+  if (found === undefined) return undefined;
+  const name = found.replace(/[A-Z]/gu, (letter) => `-${letter.toLowerCase()}`);
+  return { name, values: [String(a[found] ?? "nothing"), String(b[found] ?? "nothing")] };
+}
+
 export function newReport(subject: Subject): Report {
   return {
     format: FORMAT,

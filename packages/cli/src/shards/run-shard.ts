@@ -9,6 +9,7 @@ import {
   type Counts,
   newReport,
   now,
+  otherOption,
   type Position,
   readReport,
   type Report,
@@ -96,9 +97,8 @@ function requireSame(earlier: Report, subject: Subject, path: string): void {
   if (theirs !== ours) throw differs("the shard", theirs, ours);
   const [from, to] = [earlier.stores.join(" to "), subject.stores.join(" to ")];
   if (from !== to) throw differs("the store", from, to);
-  if (JSON.stringify(earlier.options) !== JSON.stringify(subject.options)) {
-    throw usage(`${path} is the report of a run with other options: ${otherwise}`);
-  }
+  const option = otherOption(earlier, subject);
+  if (option !== undefined) throw differs(`a run with ${option.name} set to`, ...option.values);
 }
 
 /** Blobs that a command works on between two records of the progress. */

@@ -98,9 +98,12 @@ describe("merging reports", () => {
 
   test.each<[readonly Report[], string]>([
     [[], "name the reports of all shards"],
-    [[done(1, 3), done(1, 3)], "1.json and 2.json are both the report of shard 1/3"],
-    [[done(2, 4), done(4, 4)], "no report of shards 1, 3 of 4"],
-    [[done(1, 2)], "no report of shard 2 of 2"],
+    [[done(1, 3), done(1, 3)], "1.json and 2.json are both the report of shard 1/3: name only one"],
+    [
+      [done(2, 4), done(4, 4)],
+      "no report of shards 1, 3 of 4: run their commands, and name their reports, too",
+    ],
+    [[done(1, 2)], "no report of shard 2 of 2: run its command, and name its report, too"],
     [
       [
         done(1, 2, { command: "check", shared: { snapshots: 1 } }),
@@ -119,7 +122,11 @@ describe("merging reports", () => {
     ],
     [
       [done(1, 2), done(2, 2, { options: { depth: "deep" } })],
-      "1.json and 2.json are of runs with different options",
+      "1.json is of a run with depth set to blob, and 2.json deep: merge reports of one run",
+    ],
+    [
+      [done(1, 2), done(2, 2, { options: { depth: "blob", dryRun: true } })],
+      "1.json is of a run with dry-run set to nothing, and 2.json true",
     ],
     [
       [done(1, 2, { position: { place: 0, after: "" } }), done(2, 2)],

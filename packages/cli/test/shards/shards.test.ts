@@ -121,7 +121,7 @@ describe("errors", () => {
     for (const [result, message] of [
       [await verify("1/8", "kept.json"), "kept.json is the report of the shard 1/4, not 1/8"],
       [await verify("2/4", "kept.json"), "kept.json is the report of the shard 1/4, not 2/4"],
-      [await verify("1/4", "kept.json", "--deep"), "is the report of a run with other options"],
+      [await verify("1/4", "kept.json", "--deep"), "of a run with depth set to blob, not deep"],
       [
         await verify("1/4", "kept.json", "--store", "other"),
         `kept.json is the report of the store folder ${path("blobs")}, not folder ${path("other")}`,
@@ -177,7 +177,11 @@ describe("snapshots", () => {
       keptBytes: kept.kept.bytes,
       missing: 0,
     });
-    expectFailure(await user.idk(part(1, "--accept-lost")), 2, "a run with other options");
+    expectFailure(
+      await user.idk(part(1, "--accept-lost")),
+      2,
+      "a run with dry-run set to true, not false",
+    );
   });
 
   test("that lost their markers end a prune by shards, which no other run of it would mend", async () => {
