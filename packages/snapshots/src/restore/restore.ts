@@ -1,10 +1,9 @@
-import { type Attributes, attributePolicy, attributeSetter } from "./target/attributes.ts";
+import { attributePolicy, attributeSetter } from "./target/attributes.ts";
 import type { RestoreOptions, RestoreSummary } from "./options.ts";
 import { BYTES_FOR_THREADS } from "./contents/fetch-window.ts";
 import type { Host } from "../files/host.ts";
 import type { OpenSnapshot } from "../read/open-snapshot.ts";
 import { type FileThreads, fileThreads } from "./threads/pool.ts";
-import { fchmodSync } from "node:fs";
 import { joinedLinks } from "./links/joined-links.ts";
 import { memoryKeeper, memoryOfRuntime } from "../threads/memory.ts";
 import { openHost } from "../files/open-host.ts";
@@ -56,14 +55,8 @@ export async function restoreWith(
   report.start({ announced: { files, directories, bytes }, lost: host.lost });
 
   const at = await opened.entry(options.path ?? "", { signal });
-  const { handle, isNew } = openTarget(host, options.target, dryRun);
-  let rootAttributes: Attributes | undefined;
-  if (at?.entry.type === "directory" && isNew) {
-    rootAttributes = attributes.of(at.entry);
-    // Until it is whole, only its owner has rights.
-    if (handle !== undefined) fchmodSync(handle.fd, 0o700);
-  }
-  const folders = targetFolders(host, handle, rootAttributes, isNew);
+  const ofFolder = at?.entry.type === "directory" ? attributes.of(at.entry) : undefined;
+  const folders = targetFolders(host, openTarget(host, options.target, ofFolder, dryRun));
   try {
     const context = {
       host,

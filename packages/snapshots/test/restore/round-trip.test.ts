@@ -12,7 +12,8 @@ import {
   writeFileSync,
 } from "node:fs";
 import { bytes, storeFolder } from "../support/repository-writer.ts";
-import type { RestoreEvent } from "../../src/restore/options.ts";
+import type { OpenSnapshot } from "../../src/read/open-snapshot.ts";
+import type { RestoreEvent, RestoreOptions } from "../../src/restore/options.ts";
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { openHost } from "../../src/files/open-host.ts";
@@ -283,6 +284,67 @@ describe("a part of a snapshot", () => {
       }
     }
     chmodSync(join(target, "a"), 0o700);
+  });
+
+  describe("after an interruption, the next restore", () => {
+    /** Ends a restore when it has made an entry. */
+    const interrupt = async (opened: OpenSnapshot, options: RestoreOptions, last: string) => {
+      const abort = new AbortController();
+      const onEvent = (event: RestoreEvent) => {
+        if (event.kind === "entry" && Buffer.from(event.path).toString() === last) abort.abort();
+      };
+      const { signal } = abort;
+      const error: unknown = await restore(opened, { ...options, onEvent, signal }).then(
+        () => undefined,
+        (reason: unknown) => reason,
+      );
+      expect(error).toMatchObject({ code: "aborted" });
+    };
+    const rights = (path: string) => statSync(path).mode & 0o777;
+    const all = (path: string) => [statSync(path).mode & 0o7777, statSync(path).mtimeMs];
+
+    test("sets the attributes of the target, which no other folder loses", async () => {
+      const { opened } = await snapshotOf(host, source);
+      const target = join(base, "interrupted");
+      await interrupt(opened, { target, path: "a" }, "b");
+      expect(rights(target)).toBe(0o700);
+      await interrupt(opened, { target, path: "a", overwrite: "if-changed" }, "b");
+      await restore(opened, { target, path: "a", dryRun: true });
+      expect(rights(target)).toBe(0o700);
+      await restore(opened, { target, path: "a", overwrite: "if-changed" });
+      expect(all(target)).toEqual(all(join(source, "a")));
+      // As someone may have made it before the first restore.
+      chmodSync(target, 0o700);
+      await restore(opened, { target, path: "a" });
+      expect(all(target)[0]).toBe(0o700);
+    });
+
+    test("sets those of folders on the way to what is included", async () => {
+      const { opened } = await snapshotOf(host, source);
+      const target = join(base, "interrupted-way");
+      mkdirSync(target);
+      // Folders in it inherit the bit.
+      chmodSync(target, 0o2755);
+      const options = { target, include: ["/a/b/file"] };
+      await interrupt(opened, options, "a/b");
+      expect(rights(join(target, "a"))).toBe(0o700);
+      await restore(opened, options);
+      for (const name of ["a", "a/b"]) {
+        expect(all(join(target, name))).toEqual(all(join(source, name)));
+      }
+    });
+
+    test("gives a target for which it has no attributes the mode of a new folder", async () => {
+      const { opened } = await snapshotOf(host, source);
+      const made = join(base, "made");
+      mkdirSync(made);
+      for (const path of [undefined, "a/other"]) {
+        const target = join(base, `interrupted-${path === undefined}`);
+        await interrupt(opened, { target, path: "a" }, "b");
+        await restore(opened, { target, path });
+        expect(all(target)[0]).toBe(all(made)[0]);
+      }
+    });
   });
 
   test("what has no part of an included path is not read", async () => {

@@ -1,6 +1,8 @@
 import type { Folder, Host } from "../../files/host.ts";
 import type { Attributes } from "./attributes.ts";
+import { FILLING, UNFINISHED, isUnfinished } from "./unfinished.ts";
 import type { Location } from "../report.ts";
+import type { OpenTarget } from "./open-target.ts";
 import { codeOf } from "../../files/errors.ts";
 import { fchmodSync } from "node:fs";
 
@@ -56,16 +58,9 @@ interface Held extends TargetFolder {
 
 /** Folders that stay open, beside the target itself. */
 const OPEN_MAX = 128;
-/** While a folder is filled only its owner has rights. */
-const FILLING = 0o700;
 
-/** @param rootHandle the target; closed at the end. Undefined if it is absent, which only a dry run allows */
-export function targetFolders(
-  host: Host,
-  rootHandle: Folder | undefined,
-  rootAttributes: Attributes | undefined,
-  isNew: boolean,
-): TargetFolders {
+/** @param target closed at the end */
+export function targetFolders(host: Host, target: OpenTarget): TargetFolders {
   const opened = new Set<Held>();
   /** The modes that folders had before they were made accessible, the folders above first. */
   const modes = new Map<Held, number>();
@@ -105,7 +100,8 @@ export function targetFolders(
       oldest.handle = undefined;
     }
   };
-  const root = held(undefined, new Uint8Array(0), rootHandle, rootAttributes, isNew);
+  const { handle: rootHandle, attributes: rootAttributes, isNew: isRootNew } = target;
+  const root = held(undefined, new Uint8Array(0), rootHandle, rootAttributes, isRootNew);
 
   const open = (wanted: Held): Folder => {
     const known = wanted.handle;
@@ -161,7 +157,7 @@ export function targetFolders(
       const stat = parent.isNew ? undefined : host.stat(folder, name);
       if (stat === undefined) {
         if (dryRun) return absent();
-        host.makeFolder(folder, name, FILLING);
+        host.makeFolder(folder, name, UNFINISHED);
         return held(parent, copy, host.openFolder(folder, name), attributes, true);
       }
       if (stat.type !== "directory") throw new NotAFolder();
@@ -176,7 +172,8 @@ export function targetFolders(
         }
       }
       const handle = host.openFolder(folder, name);
-      const entered = held(parent, copy, handle, keepsAttributes ? undefined : attributes, false);
+      const keeps = keepsAttributes && !isUnfinished(stat);
+      const entered = held(parent, copy, handle, keeps ? undefined : attributes, false);
       if (isWidened) modes.set(entered, stat.mode);
       return entered;
     },
