@@ -121,7 +121,10 @@ function addRestoreCommand(program: CommanderCommand, actionOf: ActionOf): void 
       "--delete",
       "delete from restored folders what the snapshot does not have, also files that its backup could not read, but nothing outside the paths that it was made of; stay on one file system",
     )
-    .option("--verify", "read every file back and compare it")
+    .option(
+      "--verify",
+      "read back and compare every file that is written or that if-changed leaves",
+    )
     .addOption(dryRunOption("write nothing; print what would be done"))
     .option("--owner", "restore owners and groups, by name where this system has the name")
     .option("--numeric-owner", "restore owners and groups by number")

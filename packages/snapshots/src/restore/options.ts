@@ -27,7 +27,7 @@ export interface RestoreOptions {
    * `always`, the default, writes every file anew. `if-changed` leaves a file that has the same size and
    * time, and one that has the same size and, by its hash, the same content; its attributes are set. One
    * with other names, of which some may be outside the target, is replaced if an attribute would change.
-   * `never` leaves every file that exists. Folders that exist are always merged.
+   * `never` leaves every file that exists, whatever it contains. Folders that exist are always merged.
    */
   readonly overwrite?: Overwrite | undefined;
   /**
@@ -38,7 +38,10 @@ export interface RestoreOptions {
    * allows a file to replace a folder that is not empty.
    */
   readonly delete?: boolean | undefined;
-  /** Reads every file back and compares its hash, also that of files which are left as they are. */
+  /**
+   * Reads back every file that is written, and every file that `if-changed` would leave, and compares its
+   * hash. Files that `never` leaves are not read.
+   */
   readonly verify?: boolean | undefined;
   /** Changes nothing and fetches no data pack: events and summary are of what would be done. */
   readonly dryRun?: boolean | undefined;

@@ -17,8 +17,12 @@ import { targetFolders } from "./target/target-folders.ts";
  * Restores a snapshot, or a part of it, into a folder. Nothing outside the folder is touched, and below
  * it no link is followed, whatever the snapshot claims and whoever changes the folder meanwhile.
  *
- * A file gets its name when its content is whole and has its hash. After a crash, the same restore run
- * again completes it, and replaces what the first has left under temporary names.
+ * A file gets its name when its content is whole and has its hash. If the process is killed, the same
+ * restore run again completes it, and replaces what the first has left under temporary names.
+ *
+ * Nothing is flushed to the disk. If the system crashes or loses power during the restore or some seconds
+ * after it, files that have their names, sizes and times may lack content: restore again with `overwrite`
+ * `always`, or with `if-changed` and `verify`.
  *
  * A file or folder of the snapshot that cannot be read, or written, is an entry of `errorList`, and
  * everything else is restored.

@@ -3,11 +3,12 @@ import { codeOf } from "../../files/errors.ts";
 
 /**
  * A file is written under a temporary name in its folder and renamed when it is whole and verified, so
- * its own name never has anything else: not after a crash either, and a run with `never` can go on from
- * there. The temporary name follows from the file's own, so that the same command, run again, finds and
- * replaces what a killed one left. It also replaces what one that still runs is writing, which notices
- * that right before it renames (`isOwn`) and leaves the file to it. Between that look and the rename a
- * moment remains in which it would not.
+ * its own name never has anything else: not after the process is killed either, and a run with `never` can
+ * go on from there. After a loss of power it cannot: nothing is flushed, so the disk may have the name, size
+ * and time of a file without its content. The temporary name follows from the file's own, so that the same
+ * command, run again, finds and replaces what a killed one left. It also replaces what one that still runs
+ * is writing, which notices that right before it renames (`isOwn`) and leaves the file to it. Between that
+ * look and the rename a moment remains in which it would not.
  */
 const PREFIX = Buffer.from(".idk-restore-");
 const DIGITS = 16;
