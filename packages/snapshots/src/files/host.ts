@@ -23,6 +23,8 @@ export interface Stat {
   readonly gid: number;
   /** Bytes, of whatever type. */
   readonly size: number;
+  /** Bytes that the file system stores of it: fewer than `size` if it has holes or is compressed. */
+  readonly allocated: number;
   readonly mtime: Time;
   readonly ctime: Time;
   readonly inode: bigint;

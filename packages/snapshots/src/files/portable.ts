@@ -150,6 +150,7 @@ function statOf(stat: BigIntStats): Stat {
     uid: Number(stat.uid),
     gid: Number(stat.gid),
     size: Number(stat.size),
+    allocated: Number(stat.blocks) * 512,
     mtime: timeOf(stat.mtimeNs),
     ctime: timeOf(stat.ctimeNs),
     inode: stat.ino,

@@ -22,6 +22,12 @@ export interface ReadFile {
 
 const ATTEMPTS = 3;
 
+/**
+ * For how long after a change holes are not believed: file systems have claimed holes for data that they had
+ * in memory only (OpenZFS, before 2.2.2).
+ */
+const UNSTORED_MS = 5 * 60 * 1000;
+
 /** What was a file when its folder was listed. */
 export class NotAFile extends Error {
   override readonly name = "NotAFile";
@@ -35,6 +41,7 @@ export class NotAFile extends Error {
  * Reads a file that others may be writing: if its stat is another after reading than before, or it
  * shrank on the way, it is read again, three times at most.
  *
+ * @param now by the clock of the host, in milliseconds
  * @param buffer of 2^20 bytes, which chunks are views of
  * @throws the error of the system if it vanished or cannot be read, or NotAFile
  */
@@ -42,6 +49,7 @@ export function* readFile(
   host: Host,
   folder: Folder,
   name: Uint8Array,
+  now: number,
   buffer: Uint8Array,
 ): Generator<Chunk, ReadFile> {
   for (let attempt = 1; ; attempt += 1) {
@@ -50,7 +58,8 @@ export function* readFile(
       const before = host.statOpen(fd);
       if (before.type !== "file") throw new NotAFile();
       yield { kind: "start" };
-      const size = yield* readOnce(host, fd, before.size, buffer);
+      const ranges = rangesOf(host, fd, before, now);
+      const size = yield* readOnce(fd, before.size, ranges, buffer);
       const after = host.statOpen(fd);
       const isUnchanged = size === after.size && isSameState(before, after);
       if (isUnchanged || attempt === ATTEMPTS) {
@@ -74,15 +83,23 @@ export function isSameState(a: Stat, b: Stat): boolean {
   );
 }
 
+/** The parts of a file that are read. The others are holes, which nothing would find later if they were not. */
+function rangesOf(host: Host, fd: number, stat: Stat, now: number): DataRanges {
+  const { size, allocated, mtime, ctime } = stat;
+  const changed = Math.max(mtime.seconds, ctime.seconds) * 1000;
+  const mayHaveHoles = size > PIECE_MAX && allocated < size && changed < now - UNSTORED_MS;
+  return mayHaveHoles ? host.dataRanges(fd, size) : [[0, size] as const][Symbol.iterator]();
+}
+
+type DataRanges = Iterator<readonly [start: number, end: number]>;
+
 /** Reads to the announced size and never beyond, so that a file that grows has an end. */
 function* readOnce(
-  host: Host,
   fd: number,
   size: number,
+  ranges: DataRanges,
   buffer: Uint8Array,
 ): Generator<Chunk, number> {
-  const ranges =
-    size > PIECE_MAX ? host.dataRanges(fd, size) : [[0, size] as const][Symbol.iterator]();
   let range = ranges.next();
   for (let at = 0; at < size;) {
     while (range.done !== true && range.value[1] <= at) range = ranges.next();

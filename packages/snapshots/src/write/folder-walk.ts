@@ -147,7 +147,7 @@ export async function walkFolders(
   const file = async (step: EntryStep, before: CacheRecord | undefined): Promise<void> => {
     const { name, folder } = step;
     const now = ownTime();
-    const chunks = readFile(host, folder, name, buffer);
+    const chunks = readFile(host, folder, name, now, buffer);
     const { read, content, hash } = await readPieces(chunks, pieceSink);
     const { stat, size, isInconsistent } = read;
     const number = groupOf(step, stat, before && linksOf(before.value), hash);

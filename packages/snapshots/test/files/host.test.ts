@@ -230,6 +230,10 @@ describe.skipIf(process.platform !== "linux")("native only", () => {
       expect(ranges).toHaveLength(1);
       expect(ranges[0]![0]).toBe(4 * 2 ** 20);
       expect(ranges[0]![1]).toBeLessThan(5 * 2 ** 20);
+      const { allocated } = native.statOpen(fd);
+      expect(allocated).toBeGreaterThan(0);
+      expect(allocated).toBeLessThan(9 * 2 ** 20);
+      expect(portableHost().statOpen(fd).allocated).toBe(allocated);
       closeSync(fd);
     });
   });

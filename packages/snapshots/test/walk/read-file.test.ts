@@ -1,17 +1,19 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import {
   appendFileSync,
+  closeSync,
   ftruncateSync,
   mkdtempSync,
   openSync,
   rmSync,
   truncateSync,
   unlinkSync,
+  utimesSync,
   writeFileSync,
   writeSync,
 } from "node:fs";
 import type { Chunk, ReadFile } from "../../src/walk/read-file.ts";
-import type { Folder } from "../../src/files/host.ts";
+import type { Folder, Host } from "../../src/files/host.ts";
 import fc from "fast-check";
 import { join } from "node:path";
 import { linkGroups } from "../../src/walk/link-groups.ts";
@@ -32,16 +34,19 @@ afterAll(() => {
   rmSync(path, { recursive: true });
 });
 
+const HOUR = 60 * 60 * 1000;
+
 /** Reads a file; `during` runs after each chunk. */
 function read(
   name: string,
   during: (chunk: Chunk, attempt: number) => void = () => {},
+  { on = host, now = Date.now() }: { on?: Host; now?: number } = {},
 ): ReadFile & {
   content: Buffer;
   attempts: number;
   holes: number[];
 } {
-  const reading = readFile(host, folder, Buffer.from(name), buffer);
+  const reading = readFile(on, folder, Buffer.from(name), now, buffer);
   let parts: Uint8Array[] = [];
   let attempts = 0;
   let holes: number[] = [];
@@ -124,11 +129,32 @@ describe("a file", () => {
     writeSync(fd, "a", 0);
     writeSync(fd, "b", 5 * 2 ** 20 + 9000);
     ftruncateSync(fd, 9 * 2 ** 20 + 17);
-    const { content, holes, size } = read("sparse");
+    closeSync(fd);
+    const { content, holes, size } = read("sparse", undefined, { now: Date.now() + HOUR });
     expect(size).toBe(9 * 2 ** 20 + 17);
     expect(content.length).toBe(size);
     expect([content[0], content[5 * 2 ** 20 + 9000]]).toEqual([0x61, 0x62]);
     expect(holes).toEqual([4 * 2 ** 20, 3 * 2 ** 20 + 17]);
+  });
+
+  test("is read where its file system claims holes too early, or has stored all of it", () => {
+    writeFileSync(join(path, "dense"), big);
+    const claiming: Host = { ...host, *dataRanges() {} };
+    const dense: Host = {
+      ...claiming,
+      statOpen: (fd) => ({ ...host.statOpen(fd), allocated: big.length }),
+    };
+    const unstored: Host = {
+      ...claiming,
+      statOpen: (fd) => ({ ...host.statOpen(fd), allocated: 512 }),
+    };
+    const later = Date.now() + HOUR;
+    expect(read("dense", undefined, { on: dense, now: later }).content.equals(big)).toBe(true);
+    // Its data may be in memory only, for which some file systems have claimed holes.
+    expect(read("dense", undefined, { on: unstored }).content.equals(big)).toBe(true);
+    utimesSync(join(path, "dense"), 5, 5);
+    expect(read("dense", undefined, { on: unstored }).content.equals(big)).toBe(true);
+    expect(read("dense", undefined, { on: unstored, now: later }).holes).toEqual([big.length]);
   });
 });
 

@@ -25,6 +25,8 @@ const RESOLVE_BENEATH = 0x08;
 const UTIME_OMIT = (1 << 30) - 2;
 const [SEEK_SET, SEEK_DATA, SEEK_HOLE] = [0, 3, 4];
 const PATH_MAX = 4096;
+/** What a stat counts in, whatever the file system has. */
+const BLOCK = 512;
 /** The names of all attributes of a file, and the value of one (limits of the kernel). */
 const ATTRIBUTE_MAX = 65_536;
 
@@ -118,6 +120,7 @@ export function linuxHost(): Host {
       uid: stat32[5]!,
       gid: stat32[6]!,
       size: stat32[10]! + stat32[11]! * 2 ** 32,
+      allocated: (stat32[12]! + stat32[13]! * 2 ** 32) * BLOCK,
       // The upper half has the sign.
       mtime: { seconds: stat32[28]! + (stat32[29]! | 0) * 2 ** 32, nanoseconds: stat32[30]! },
       ctime: { seconds: stat32[24]! + (stat32[25]! | 0) * 2 ** 32, nanoseconds: stat32[26]! },
