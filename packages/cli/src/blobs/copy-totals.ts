@@ -1,5 +1,6 @@
 import type { replicate, ReplicateOptions, ReplicateReport } from "@idk/storage";
 import type { ItemFailures } from "../errors/item-failures.ts";
+import { printQueue } from "../output/print-queue.ts";
 import { count, formatBytes } from "../output/text.ts";
 import type { Meter } from "../progress/meter.ts";
 
@@ -57,22 +58,20 @@ type Replicate = (options: ReplicateOptions) => ReturnType<typeof replicate>;
 /** Counts copied blobs and prints failures as they occur. */
 export function reporting(failures: ItemFailures, totals: CopyTotals, run: Replicate): Replicate {
   return async (options) => {
-    let printed = Promise.resolve();
+    const queue = printQueue();
     try {
       const report = await run({
         ...options,
         onProgress: totals.update,
         onFailure: ({ name, error }) => {
-          printed = printed.then(() => failures.add(name, error));
-          // Awaited below; until then a rejection must not count as unhandled.
-          printed.catch(() => undefined);
+          void queue.add(() => failures.add(name, error));
         },
       });
       totals.update(report);
       return report;
     } finally {
       totals.next();
-      await printed;
+      await queue.settled();
     }
   };
 }

@@ -1,6 +1,7 @@
 import type { Address, DeleteReport, SkippedBlob, Store } from "@idk/storage";
 import { Failure, usage } from "../errors/failures.ts";
 import { openTerminal } from "../keys/terminal.ts";
+import { printQueue } from "../output/print-queue.ts";
 import { count } from "../output/text.ts";
 import type { Meter } from "../progress/meter.ts";
 import type { Session } from "../session.ts";
@@ -63,7 +64,7 @@ async function deleteTree(
   using own = meter === undefined ? progress.start({ command: "rm", noun: "blob" }) : undefined;
   const update = meter?.part();
   let removed = 0;
-  let printed = Promise.resolve();
+  const queue = printQueue();
   try {
     return await opened.deleteTree(address, {
       force,
@@ -84,9 +85,7 @@ async function deleteTree(
         update?.({ bytes: 0, chunks: blobs });
       },
       onSkipped(skipped) {
-        printed = printed.then(() => printSkipped(skipped, session));
-        // Awaited below; until then a rejection must not count as unhandled.
-        printed.catch(() => undefined);
+        void queue.add(() => printSkipped(skipped, session));
       },
     });
   } catch (error) {
@@ -99,7 +98,7 @@ async function deleteTree(
     }
     throw error;
   } finally {
-    await printed;
+    await queue.settled();
   }
 }
 

@@ -11,6 +11,7 @@ import {
 } from "../config/settings.ts";
 import { codeOf, Failure, type FailureCode, messageOf, worstOf } from "../errors/failures.ts";
 import { loadIdentities } from "../keys/identities.ts";
+import { printQueue } from "../output/print-queue.ts";
 import { count, printable } from "../output/text.ts";
 import type { Session } from "../session.ts";
 import { openStore } from "../stores/open-store.ts";
@@ -59,19 +60,12 @@ export interface Faults {
 
 export function createFaults({ out }: Session): Faults {
   const codes: FailureCode[] = [];
-  let printed = Promise.resolve();
+  const queue = printQueue();
   let nothingOpened: number | undefined;
-  const queue = (print: () => Promise<void>): void => {
-    const before = printed;
-    printed = (async () => {
-      await before;
-      await print();
-    })();
-    // Awaited in `finish`; until then a rejection must not count as unhandled.
-    printed.catch(() => {});
-  };
   const print = (text: string, json: object): void =>
-    queue(() => (out.json ? out.event({ ok: false, ...json }) : out.fault(`idk: ${text}`)));
+    void queue.add(() =>
+      out.json ? out.event({ ok: false, ...json }) : out.fault(`idk: ${text}`),
+    );
   return {
     onFault(fault) {
       switch (fault.kind) {
@@ -93,7 +87,7 @@ export function createFaults({ out }: Session): Faults {
         case "closed":
           if (fault.opened === 0) nothingOpened = fault.count;
           else if (!out.json) {
-            queue(() =>
+            void queue.add(() =>
               out.note(`idk: ${count(fault.count, "root")} for other recipients left out`),
             );
           }
@@ -104,7 +98,7 @@ export function createFaults({ out }: Session): Faults {
     },
     async finish() {
       await out.flush();
-      await printed;
+      await queue.settled();
       if (codes.length > 0) {
         throw new Failure(
           worstOf(codes),

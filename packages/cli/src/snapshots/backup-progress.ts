@@ -1,5 +1,6 @@
 import type { BackupCounts, BackupEvent } from "@idk/snapshots";
 import { codeOf, reasonOrMessageOf } from "../errors/failures.ts";
+import { printQueue } from "../output/print-queue.ts";
 import type { Meter } from "../progress/meter.ts";
 import type { Session } from "../session.ts";
 import { pathJson, pathText, rootless } from "./entries.ts";
@@ -21,17 +22,12 @@ const WARNINGS_MAX = 100;
  * and with `--json` on standard output, because it is a result.
  */
 export function backupReports(meter: Meter, { out }: Session): BackupReports {
-  let printed = Promise.resolve();
+  const queue = printQueue();
   let warnings = 0;
   let hasTotals = false;
   const update = meter.part();
   const amount = createAmounts();
-  const print = (work: () => Promise<void>): void => {
-    printed = printed.then(work);
-    // Awaited in the end; until then a rejection must not count as unhandled.
-    printed.catch(() => undefined);
-  };
-  const note = (text: string): void => print(() => out.note(`idk: ${text}`));
+  const note = (text: string): void => void queue.add(() => out.note(`idk: ${text}`));
   return {
     onEvent(event) {
       switch (event.kind) {
@@ -53,7 +49,7 @@ export function backupReports(meter: Meter, { out }: Session): BackupReports {
         case "error": {
           const { path, error } = event;
           const message = reasonOrMessageOf(error);
-          print(async () => {
+          void queue.add(async () => {
             const failure = { code: codeOf(error), message };
             await out.report({ ok: false, path: pathJson(rootless(path)), error: failure });
             if (!out.json)
@@ -66,7 +62,7 @@ export function backupReports(meter: Meter, { out }: Session): BackupReports {
           warnings += 1;
           if (warnings > WARNINGS_MAX && path !== undefined) break;
           const of = path && rootless(path);
-          print(async () => {
+          void queue.add(async () => {
             await out.report({ warning: message, ...(of && { path: pathJson(of) }) });
             if (!out.json)
               await out.note(
@@ -82,7 +78,7 @@ export function backupReports(meter: Meter, { out }: Session): BackupReports {
       }
     },
     hasTotals: () => hasTotals,
-    finish: () => printed,
+    finish: () => queue.settled(),
   };
 }
 

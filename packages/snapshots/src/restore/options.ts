@@ -61,7 +61,12 @@ export interface RestoreOptions {
    * a single core or where the host lacks native calls.
    */
   readonly workers?: number | undefined;
-  readonly onEvent?: ((event: RestoreEvent) => void) | undefined;
+  /**
+   * If it returns a promise, the restore reads no further entries of the snapshot until that is resolved,
+   * and fails if it is rejected. At most 32,768 entries that were read before may be reported meanwhile,
+   * and what is deleted of their folders.
+   */
+  readonly onEvent?: ((event: RestoreEvent) => unknown) | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 

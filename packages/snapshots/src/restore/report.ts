@@ -22,6 +22,12 @@ export interface Report {
   deleted(at: Location): void;
   error(at: Location, error: unknown): void;
   warning(at: Location, message: string): void;
+  /**
+   * Waits for the listener, if it returned promises.
+   *
+   * @throws what they are rejected with
+   */
+  settled(): Promise<unknown> | undefined;
   /** Ends with the last event. */
   summary(): Omit<RestoreSummary, "snapshot">;
 }
@@ -46,22 +52,30 @@ export function restoreReport(onEvent: RestoreOptions["onEvent"]): Report {
   const errorList: { path: Uint8Array; error: Error }[] = [];
   const warningList: { path: Uint8Array; message: string }[] = [];
   let lastProgress = started;
+  let listening: Promise<unknown>[] = [];
+  const emit = (event: RestoreEvent): void => {
+    const taken: unknown = onEvent?.(event);
+    if (!(taken instanceof Promise)) return;
+    listening.push(taken);
+    // Awaited in `settled`; until then a rejection must not count as unhandled.
+    taken.catch(() => undefined);
+  };
   const progress = (): void => {
     if (onEvent === undefined) return;
     const now = performance.now();
     if (now - lastProgress < PROGRESS_MS) return;
     lastProgress = now;
-    onEvent({ kind: "progress", counts: { ...counts } });
+    emit({ kind: "progress", counts: { ...counts } });
   };
   return {
-    start: (event) => onEvent?.({ kind: "start", ...event }),
+    start: (event) => emit({ kind: "start", ...event }),
     entry(at, type, action) {
       if (action === "kept" || action === "skipped") counts[action] += 1;
       else if (type === "directory") counts.directories += 1;
       else counts.files += 1;
       if (action === "unchanged" && type !== "directory") counts.unchanged += 1;
       if (onEvent === undefined) return;
-      onEvent({
+      emit({
         kind: "entry",
         // Most listeners only count.
         get path() {
@@ -78,7 +92,7 @@ export function restoreReport(onEvent: RestoreOptions["onEvent"]): Report {
     },
     deleted(at) {
       counts.deleted += 1;
-      onEvent?.({ kind: "deleted", path: pathOf(at) });
+      emit({ kind: "deleted", path: pathOf(at) });
     },
     error(at, cause) {
       const error = cause instanceof Error ? cause : new Error(String(cause));
@@ -86,17 +100,23 @@ export function restoreReport(onEvent: RestoreOptions["onEvent"]): Report {
       if (errorList.length >= LIST_MAX && onEvent === undefined) return;
       const path = pathOf(at);
       if (errorList.length < LIST_MAX) errorList.push({ path, error });
-      onEvent?.({ kind: "error", path, error });
+      emit({ kind: "error", path, error });
     },
     warning(at, message) {
       counts.warnings += 1;
       if (warningList.length >= LIST_MAX && onEvent === undefined) return;
       const path = pathOf(at);
       if (warningList.length < LIST_MAX) warningList.push({ path, message });
-      onEvent?.({ kind: "warning", path, message });
+      emit({ kind: "warning", path, message });
+    },
+    settled() {
+      if (listening.length === 0) return undefined;
+      const all = listening;
+      listening = [];
+      return Promise.all(all);
     },
     summary() {
-      onEvent?.({ kind: "progress", counts: { ...counts } });
+      emit({ kind: "progress", counts: { ...counts } });
       const milliseconds = Math.round(performance.now() - started);
       return { ...counts, errorList, warningList, milliseconds };
     },

@@ -7,6 +7,7 @@ import type { Selection } from "./selection.ts";
 import { coverageOf } from "./coverage.ts";
 import { entryRestorer } from "./restore-entry.ts";
 import { otherTurns } from "./contents/content-hash.ts";
+import { untilAborted } from "../read/aborted.ts";
 import { walkedLevels } from "./levels.ts";
 
 /** Entries that are collected before their packs are fetched: so many, whatever the tree has. */
@@ -74,10 +75,17 @@ export async function restoreEntries(
     size = 0;
   };
 
+  /** It may wait for someone who reads what it prints. */
+  const listener = (): Promise<void> | undefined => {
+    const settled = report.settled();
+    return settled && untilAborted(settled, signal);
+  };
+
   try {
     for await (const each of walked()) {
       enters = await restoreWalked(each);
       if (size >= WINDOW || entries.isFull) await flush();
+      await listener();
       if (performance.now() - turn > TURN_MS) {
         context.freeMemory();
         await otherTurns(signal);
@@ -86,6 +94,7 @@ export async function restoreEntries(
     }
     levels.leaveFrom(base);
     await flush();
+    await listener();
   } finally {
     entries.close();
   }

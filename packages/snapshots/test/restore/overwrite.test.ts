@@ -218,6 +218,45 @@ test("a dry run names what would be done, changes nothing and fetches no data", 
   expect(() => lstatSync(absent)).toThrow();
 });
 
+test("a restore waits for a listener that returns a promise", async () => {
+  const many = await openStored(await testRepository(), (session) =>
+    storeFolder(
+      session,
+      Object.fromEntries(Array.from({ length: 200 }, (_, at) => [`f${at}`, bytes("")])),
+    ),
+  );
+  let [waiting, most, seen] = [0, 0, 0];
+  const onEvent = async (event: RestoreEvent): Promise<void> => {
+    if (event.kind !== "entry") return;
+    seen += 1;
+    waiting += 1;
+    most = Math.max(most, waiting);
+    await Bun.sleep(0);
+    waiting -= 1;
+  };
+  const options = { target: join(base, "not-made"), dryRun: true };
+  await restore(many, { ...options, onEvent });
+  expect({ seen, most, waiting }).toEqual({ seen: 200, most: 1, waiting: 0 });
+
+  const refused = new Error("the listener is gone");
+  const failing = async () => {
+    throw refused;
+  };
+  expect(restore(many, { ...options, onEvent: failing })).rejects.toBe(refused);
+  const abort = new AbortController();
+  const hanging = (event: RestoreEvent): Promise<void> | undefined => {
+    if (event.kind !== "entry") return undefined;
+    setTimeout(() => abort.abort(), 1);
+    return new Promise(() => {});
+  };
+  const { signal } = abort;
+  const error: unknown = await restore(many, { ...options, onEvent: hanging, signal }).then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  expect(error).toMatchObject({ code: "aborted" });
+});
+
 test("a restore does not give a file's name to what another restore is writing", async () => {
   rmSync(target, { recursive: true });
   mkdirSync(target);

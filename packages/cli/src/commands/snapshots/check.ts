@@ -8,6 +8,7 @@ import {
 import { command, type Command } from "../../command.ts";
 import { choice, flag, optional, optionalValue } from "../../config/settings.ts";
 import { Failure, messageOf, usage } from "../../errors/failures.ts";
+import { printQueue } from "../../output/print-queue.ts";
 import { count, printable } from "../../output/text.ts";
 import type { Session } from "../../session.ts";
 import { pathJson, pathText, timeText } from "../../snapshots/entries.ts";
@@ -58,7 +59,7 @@ export const check: Command = command(
       const { repository, identities } = reading.opened;
       const found = findings({ isOwner: ownsRepository(repository, identities) });
       let closed = 0;
-      let printed = Promise.resolve();
+      const queue = printQueue();
       const report = await checkRepository(repository, {
         ...reading.reports.options,
         // It reports each as a problem.
@@ -74,13 +75,11 @@ export const check: Command = command(
           if (isClosed(problem)) closed += 1;
           // A reader that was added later cannot open any of the earlier ones, which may be many.
           if (closed > CLOSED_PRINTED_MAX && isClosed(problem) && !out.json) return;
-          printed = printed.then(() => print(problem, session));
-          // Awaited below; until then a rejection must not count as unhandled.
-          printed.catch(() => undefined);
+          void queue.add(() => print(problem, session));
         },
       });
       stages.finish();
-      await printed;
+      await queue.settled();
       const { chains: _, problems, isSound, ...counted } = report;
       const steps = found.steps();
       if (checking !== undefined) {

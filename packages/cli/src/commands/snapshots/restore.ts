@@ -1,26 +1,13 @@
-import {
-  type FoundSnapshot,
-  restore as restoreFiles,
-  type RestoreEvent,
-  type RestoreSummary,
-} from "@idk/snapshots";
+import { type FoundSnapshot, restore as restoreFiles, type RestoreSummary } from "@idk/snapshots";
 import { command, type Command } from "../../command.ts";
 import { field, flag, newPath, optional, snapshot, texts, workers } from "../../config/settings.ts";
-import {
-  codeOf,
-  Failure,
-  type FailureCode,
-  reasonOrMessageOf,
-  usage,
-  worstOf,
-} from "../../errors/failures.ts";
+import { Failure, usage } from "../../errors/failures.ts";
 import { quotedWord } from "../../output/secrets.ts";
-import { count, printable, roundBytes } from "../../output/text.ts";
-import type { Meter } from "../../progress/meter.ts";
-import type { Session } from "../../session.ts";
-import { identityJson, identityText, pathText, textOrBytes } from "../../snapshots/entries.ts";
+import { count, roundBytes } from "../../output/text.ts";
+import { identityJson, identityText } from "../../snapshots/entries.ts";
 import { splitSnapshotPath } from "../../snapshots/names.ts";
 import { READING } from "../../snapshots/opening/open-repository.ts";
+import { restoreReports } from "../../snapshots/restore-progress.ts";
 import { unreadText } from "../../snapshots/unfinished.ts";
 import { withPathHint } from "../../snapshots/resolve.ts";
 import { startReading } from "./open.ts";
@@ -140,84 +127,4 @@ function describe(
   ];
   const verb = dryRun ? "would restore" : "restored";
   return `${verb} ${identityText(found)}: ${parts.join(", ")}, in ${target}`;
-}
-
-/** Warnings that are printed; the number of others is in the summary. */
-const WARNINGS_MAX = 100;
-
-/** Prints failures as they occur; with --json, and in a dry run, every entry too. */
-function restoreReports(
-  meter: Meter,
-  { out }: Session,
-  { target, dryRun }: { readonly target: string; readonly dryRun: boolean },
-) {
-  let printed = Promise.resolve();
-  const codes = new Set<FailureCode>();
-  let warnings = 0;
-  const update = meter.part();
-  const shown = (path: Uint8Array): string => printable(target) + pathText(path);
-  const print = (work: () => Promise<void>): void => {
-    printed = printed.then(work);
-    // Awaited in the end; until then a rejection must not count as unhandled.
-    printed.catch(() => undefined);
-  };
-  return {
-    onEvent(event: RestoreEvent): void {
-      switch (event.kind) {
-        case "start": {
-          const { announced, lost } = event;
-          meter.setTotals({ totalBytes: announced.bytes, totalItems: announced.files });
-          if (lost.length > 0 && !out.json) {
-            print(() => out.note(`idk: warning: this system cannot restore ${lost.join(", ")}`));
-          }
-          break;
-        }
-        case "progress": {
-          const { bytes, files } = event.counts;
-          update({ bytes, items: files });
-          break;
-        }
-        case "entry": {
-          const { type, action } = event;
-          if (out.json) print(() => out.report({ path: textOrBytes(event.path), type, action }));
-          else if (dryRun && action !== "unchanged" && action !== "kept") {
-            print(() => out.result(`${action.padEnd(9)} ${shown(event.path)}`, undefined));
-          }
-          break;
-        }
-        case "deleted": {
-          const { path } = event;
-          if (out.json) print(() => out.report({ path: textOrBytes(path), action: "deleted" }));
-          else if (dryRun) print(() => out.result(`deleted   ${shown(path)}`, undefined));
-          break;
-        }
-        case "error": {
-          const { path, error } = event;
-          const code = codeOf(error);
-          // A system error is of the target.
-          codes.add(code === "unexpected" ? "output" : code);
-          const message = reasonOrMessageOf(error);
-          print(async () => {
-            await out.report({ ok: false, path: textOrBytes(path), error: { code, message } });
-            if (!out.json) await out.fault(`idk: cannot restore ${shown(path)}: ${message}`);
-          });
-          break;
-        }
-        case "warning": {
-          const { path, message } = event;
-          warnings += 1;
-          if (warnings > WARNINGS_MAX) break;
-          print(async () => {
-            await out.report({ warning: message, path: textOrBytes(path) });
-            if (!out.json) await out.note(`idk: warning: ${shown(path)}: ${message}`);
-          });
-          break;
-        }
-        default:
-          event satisfies never;
-      }
-    },
-    finish: () => printed,
-    worst: () => worstOf([...codes]),
-  };
 }
