@@ -78,11 +78,16 @@ export interface Host {
   statOpen(fd: number): Stat;
   readLink(folder: Folder, name: Uint8Array): Uint8Array;
   /**
-   * Extended attributes by name. Those whose names are not UTF-8 are left out.
+   * Extended attributes by name. Those that cannot be read, or whose names are not UTF-8, are left out.
    *
    * @param name undefined for the folder itself
+   * @param report takes why each is left out
    */
-  attributes(folder: Folder, name: Uint8Array | undefined): Map<string, Uint8Array>;
+  attributes(
+    folder: Folder,
+    name: Uint8Array | undefined,
+    report?: (problem: string) => void,
+  ): Map<string, Uint8Array>;
   /** Parts of a file that are not holes, in order, as far as the file system says. */
   dataRanges(fd: number, size: number): Generator<readonly [start: number, end: number]>;
 

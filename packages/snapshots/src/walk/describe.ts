@@ -36,7 +36,7 @@ function readAttributes(
 ): ReadonlyMap<string, Uint8Array> {
   let attributes: Map<string, Uint8Array>;
   try {
-    attributes = host.attributes(folder, name);
+    attributes = host.attributes(folder, name, report);
   } catch (error) {
     report(`its extended attributes cannot be read: ${codeOf(error) ?? "EIO"}`);
     return new Map();

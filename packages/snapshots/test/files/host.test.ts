@@ -16,9 +16,11 @@ import { NameList } from "../../src/files/names.ts";
 import { codeOf } from "../../src/files/errors.ts";
 import { execFileSync } from "node:child_process";
 import fc from "fast-check";
+import { constants as constantsOfSystem, tmpdir } from "node:os";
 import { join } from "node:path";
+import { linuxHost } from "../../src/files/native/linux.ts";
+import { openLibc } from "../../src/files/native/libc.ts";
 import { portableHost } from "../../src/files/portable.ts";
-import { tmpdir } from "node:os";
 
 const bytes = (text: string): Uint8Array => Buffer.from(text);
 const native = await openHost();
@@ -218,6 +220,35 @@ describe.skipIf(process.platform !== "linux")("native only", () => {
       expect([...read.keys()].toSorted()).toEqual(["user.idk", "user.none"]);
       expect(read.get("user.idk")).toEqual(value);
       expect(native.attributes(folder, bytes("link")).size).toBe(0);
+    });
+  });
+
+  test("extended attributes that cannot be read, which are reported", () => {
+    const calls = openLibc();
+    const read = (host: Host, folder: Folder): [attributes: string[], problems: string[]] => {
+      const problems: string[] = [];
+      const found = host.attributes(folder, bytes("file"), (problem) => problems.push(problem));
+      return [[...found.keys()], problems];
+    };
+    inFolder(native, (folder, path) => {
+      writeFileSync(join(path, "file"), "");
+      native.setAttribute(folder, bytes("file"), "user.idk", bytes("value"));
+      const [at, key] = [bytes(`${path}/file\0`), Buffer.from("user.\xff\0", "latin1")];
+      calls.checked(calls.libc.lsetxattr(at, key, bytes("value"), 5, 0), "lsetxattr");
+      expect(read(native, folder)).toEqual([
+        ["user.idk"],
+        ['the extended attribute "user.\ufffd" is left out: its name is not UTF-8'],
+      ]);
+      const failing = (code: "EIO" | "ENODATA"): Host => {
+        const lgetxattr = (() => -1n) as unknown as typeof calls.libc.lgetxattr;
+        const errno = () => constantsOfSystem.errno[code];
+        return linuxHost({ ...calls, libc: { ...calls.libc, lgetxattr }, errno });
+      };
+      const [attributes, problems] = read(failing("EIO"), folder);
+      expect(attributes).toEqual([]);
+      expect(problems).toContain('the extended attribute "user.idk" cannot be read: EIO');
+      // Someone has removed it since the names were read.
+      expect(read(failing("ENODATA"), folder)).toEqual([[], []]);
     });
   });
 

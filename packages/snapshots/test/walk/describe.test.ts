@@ -1,5 +1,6 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { expect, test } from "bun:test";
+import type { Host } from "../../src/files/host.ts";
 import { describe as describeEntry } from "../../src/walk/describe.ts";
 import { join } from "node:path";
 import { openHost } from "../../src/files/open-host.ts";
@@ -37,6 +38,16 @@ test.skipIf(process.platform !== "linux")(
       "user.b",
     ]);
     expect(problems).toHaveLength(1);
+    const unreadable: Host = {
+      ...host,
+      attributes(_folder, _name, unread) {
+        unread?.("one of them");
+        return new Map([["user.b", new Uint8Array(9)]]);
+      },
+    };
+    const readable = describeEntry(unreadable, folder, name, stat, report).attributes!;
+    expect([...readable.keys()]).toEqual(["user.b"]);
+    expect(problems.slice(1)).toEqual(["one of them"]);
     host.close(folder);
     rmSync(path, { recursive: true });
   },

@@ -10,7 +10,7 @@ import { FileError, errorOf } from "../errors.ts";
 import { chmodSync, closeSync, constants } from "node:fs";
 import { NameList } from "../names.ts";
 import { ptr } from "bun:ffi";
-import { openLibc } from "./libc.ts";
+import { type Calls, openLibc } from "./libc.ts";
 
 const AT_SYMLINK_NOFOLLOW = 0x100;
 const AT_REMOVEDIR = 0x200;
@@ -53,8 +53,8 @@ const TYPE_BITS = { fifo: 0o01, "character-device": 0o02, "block-device": 0o06, 
  *
  * @throws Error if they cannot be made here
  */
-export function linuxHost(): Host {
-  const { libc, numbers, errno, checked, account } = openLibc();
+export function linuxHost(calls: Calls = openLibc()): Host {
+  const { libc, numbers, errno, checked, account } = calls;
   const empty = new Uint8Array(1);
   const nothing = new Uint8Array(0);
   // Calls are synchronous, so one buffer for each argument is enough.
@@ -217,7 +217,7 @@ export function linuxHost(): Host {
       const length = checked(result, "readlinkat");
       return value.slice(0, length);
     },
-    attributes(folder, name) {
+    attributes(folder, name, report) {
       const path = procPath(folder, name);
       const attributes = new Map<string, Uint8Array>();
       const length = Number(libc.llistxattr(path, listing, listing.length));
@@ -231,10 +231,18 @@ export function linuxHost(): Host {
         const attribute = listing.slice(at, end + 1);
         at = end + 1;
         const size = Number(libc.lgetxattr(path, attribute, value, value.length));
-        // It is gone since, or its namespace is not readable for this user.
-        if (size < 0) continue;
+        const reason = size < 0 ? errorOf(errno(), "lgetxattr").code : undefined;
+        // It is gone since its name was read.
+        if (reason === "ENODATA") continue;
         const key = decoded(attribute.subarray(0, -1));
-        if (key !== undefined) attributes.set(key, value.slice(0, size));
+        if (key !== undefined && reason === undefined) {
+          attributes.set(key, value.slice(0, size));
+          continue;
+        }
+        const shown = JSON.stringify(key ?? Buffer.from(attribute.subarray(0, -1)).toString());
+        const why =
+          reason === undefined ? "is left out: its name is not UTF-8" : `cannot be read: ${reason}`;
+        report?.(`the extended attribute ${shown} ${why}`);
       }
       return attributes;
     },
