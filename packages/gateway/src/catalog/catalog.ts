@@ -101,8 +101,17 @@ export interface Catalog {
   /**
    * Gives a claim back when its write ends without a commit: anybody may take it over. Until it is purged,
    * older writes are told to retry, as after a commit. Does nothing to a claim that is another's.
+   *
+   * Also ends the write in progress, unless its identity root may be in the store, with `mayHaveRoot`. The
+   * claim is then kept as long as that write is known.
    */
-  releaseClaim(bucket: Seq, key: Key, seq: Seq, now: Time): Promise<void>;
+  releaseClaim(
+    bucket: Seq,
+    key: Key,
+    seq: Seq,
+    now: Time,
+    options?: { readonly mayHaveRoot?: boolean },
+  ): Promise<void>;
 
   /** Commits an object that is in the store. What it replaces becomes garbage. Ends the write in progress of its seq. */
   commitPut(put: Put): Promise<Committed>;

@@ -157,10 +157,12 @@ export function* releaseClaim(
   key: Key,
   seq: Seq,
   now: Time,
+  { mayHaveRoot = false }: Parameters<Catalog["releaseClaim"]>[4] = {},
 ): Plan<void> {
-  // The row stays: it may have taken the place of one that a committed write had left behind.
+  // The row stays: it may have taken the place of one that a committed write had left behind. A commit of
+  // this write that the database is still running comes before, or finds who has claimed the key since.
   yield* locked(dialect, keyLocks(bucket, key), [
-    ...endWrite(seq),
+    ...(mayHaveRoot ? [] : endWrite(seq)),
     statement("UPDATE claims SET expires = ? WHERE seq = ?", now - CLAIM_EXPIRY, seq),
   ]);
 }

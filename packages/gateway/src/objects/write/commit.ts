@@ -94,10 +94,11 @@ async function runWrite<T>(
     isClaimed || reserves
       ? await claim(undefined, first)
       : { seq: await catalog.beginWrite(now(), upload), reserved: undefined };
-  const release = (seq: Seq): Promise<void> => catalog.releaseClaim(bucket.id, key, seq, now());
   const write = writes.adopt(seq, {
     renew: async (...given) => (await claim(...given)).seq,
-    ...(isClaimed && { release }),
+    ...(isClaimed && {
+      release: (seq, options) => catalog.releaseClaim(bucket.id, key, seq, now(), options),
+    }),
   });
   try {
     return await work({ write, isClaimed, source });

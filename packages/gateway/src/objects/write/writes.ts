@@ -24,8 +24,8 @@ export interface Write {
   renew(changes?: StoredObject): Promise<void>;
   /**
    * Whether its identity root may be in the store. If it ends so without having been committed, it stays
-   * registered, and its claim stands until it expires: a sweep, or a rebuild, must know that it failed, and
-   * an older write must not be committed behind it.
+   * registered, because a sweep, or a rebuild, must know that it failed. A claim is given back nevertheless:
+   * the client may try again at once, and an older write is still not committed behind it.
    */
   mayHaveRoot: boolean;
   /** The catalog has ended it together with its commit. */
@@ -51,7 +51,7 @@ export interface Writes {
 /** What is special about a write. */
 export interface Registration {
   renew(number: NonNullable<ClaimOptions["renews"]>, changes?: StoredObject): Promise<Seq>;
-  release?: ((seq: Seq) => Promise<void>) | undefined;
+  release?: ((seq: Seq, options: { readonly mayHaveRoot: boolean }) => Promise<void>) | undefined;
 }
 
 interface Running {
@@ -110,10 +110,11 @@ export function createWrites(
     const state: Running = { seq: first, started: at, heard: at, isDead: false };
     running.add(state);
     let isCommitted = false;
-    const endInCatalog = async (seq: Seq): Promise<void> => {
-      await (registration?.release?.(seq) ?? catalog.endWrites([seq])).catch((error: unknown) =>
-        warn(LEFT, error),
-      );
+    const endInCatalog = async (seq: Seq, mayHaveRoot = false): Promise<void> => {
+      const ended =
+        registration?.release?.(seq, { mayHaveRoot }) ??
+        (mayHaveRoot ? undefined : catalog.endWrites([seq]));
+      await ended?.catch((error: unknown) => warn(LEFT, error));
     };
     const write: Write = {
       get seq() {
@@ -133,8 +134,7 @@ export function createWrites(
       },
       async end() {
         running.delete(state);
-        if (isCommitted || write.mayHaveRoot) return;
-        await endInCatalog(state.seq);
+        if (!isCommitted) await endInCatalog(state.seq, write.mayHaveRoot);
       },
     };
     return write;

@@ -210,6 +210,34 @@ export function claimBehaviour(open: OpenFixture): void {
   );
 
   test(
+    "a claim that was given back refuses its own write's late commit, and older writes, while that write is known",
+    using(open, async ({ catalog, bucket }) => {
+      const early = await catalog.beginWrite(NOW);
+      const commit = async (seq: number, isClaimed = false) =>
+        (await catalog.commitPut(putOf(bucket, "key", inline(seq), { isClaimed }))).outcome;
+      const claim = async () => {
+        const claimed = await catalog.claim(bucket.id, KEY, NONE, NOW);
+        if (claimed.outcome !== "claimed") throw new Error(claimed.outcome);
+        return claimed.seq;
+      };
+      const failed = await claim();
+      await catalog.releaseClaim(bucket.id, KEY, failed, NOW, { mayHaveRoot: true });
+      expect(await catalog.fateOf(bucket.id, KEY, failed)).toBe("running");
+      // Its root would win over an older write at a rebuild.
+      await catalog.endWrites([early]);
+      await catalog.oldestWrite(NOW + 2 * DAY);
+      await catalog.purge(NOW + 2 * DAY);
+      expect(await commit(early)).toBe("retry");
+      expect(await catalog.fateOf(bucket.id, KEY, failed)).toBe("failed");
+      const next = await claim();
+      // As of a transaction that the database was still running.
+      expect(await commit(failed, true)).toBe("lost");
+      expect(await commit(next, true)).toBe("stored");
+      expect(await commit(failed, true)).toBe("lost");
+    }),
+  );
+
+  test(
     "writes in progress are known until they end, or show no sign of life for a day",
     using(open, async ({ catalog, bucket }) => {
       const seqs: number[] = [];
