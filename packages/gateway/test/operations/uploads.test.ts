@@ -186,6 +186,9 @@ describe("a multipart upload", () => {
     const attributes = { "x-amz-object-attributes": "ObjectParts,Checksum" };
     const { text } = await send("GET", "/main/composite?attributes", { headers: attributes });
     expect(elementOf(text, "TotalPartsCount")).toBe("3");
+    const none = { ...attributes, "x-amz-max-parts": "0" };
+    const empty = await send("GET", "/main/composite?attributes", { headers: none });
+    expect(elementOf(empty.text, "IsTruncated")).toBe("false");
     expect(elementsOf(text, "Size")).toEqual([`${5 * MIB}`, `${5 * MIB}`, "7"]);
   });
 
@@ -253,24 +256,35 @@ describe("a multipart upload", () => {
 });
 
 describe("lists of uploads", () => {
-  test("have each once, in pages and with common prefixes", async () => {
-    const keys = ["list/a/1", "list/a/2", "list/b", "list/b", "list/c"];
-    const ids = [];
-    for (const key of keys) ids.push(await create(key));
+  /** The elements of a name of all pages, without the prefix that is asked for. */
+  async function listed(query: string, max: number, name: "UploadId" | "Key" | "Prefix") {
     const seen: string[] = [];
     let marker = "";
-    for (;;) {
-      const { text } = await send("GET", `/main?uploads&prefix=list%2F&max-uploads=2${marker}`);
-      expect(elementsOf(text, "UploadId").length).toBeLessThanOrEqual(2);
-      seen.push(...elementsOf(text, "UploadId"));
-      if (elementOf(text, "IsTruncated") === "false") break;
+    for (let pages = 0; pages < 20; pages++) {
+      const { text } = await send("GET", `/main?uploads&${query}&max-uploads=${max}${marker}`);
+      const common = elementsOf(text, "Prefix").slice(1);
+      expect(elementsOf(text, "UploadId").length + common.length).toBeLessThanOrEqual(max);
+      seen.push(...(name === "Prefix" ? common : elementsOf(text, name)));
+      if (elementOf(text, "IsTruncated") === "false") return seen;
       const key = encodeURIComponent(elementOf(text, "NextKeyMarker")!);
       marker = `&key-marker=${key}&upload-id-marker=${elementOf(text, "NextUploadIdMarker")}`;
     }
-    expect(seen).toEqual(ids);
-    const { text } = await send("GET", "/main?uploads&prefix=list%2F&delimiter=%2F");
-    expect(elementsOf(text, "Prefix").slice(1)).toEqual(["list/a/"]);
-    expect(elementsOf(text, "Key")).toEqual(["list/b", "list/b", "list/c"]);
+    throw new Error(`the list does not end: ${seen.join(" ")}`);
+  }
+
+  test("have each once, in pages and with common prefixes", async () => {
+    const keys = ["list/a/1", "list/a/2", "list/b", "list/b", "list/c", "list/d/", "list/d/1"];
+    const ids = [];
+    for (const key of keys) ids.push(await create(key));
+    for (const max of [1, 2, 3, 1000]) {
+      expect(await listed("prefix=list%2F", max, "UploadId")).toEqual(ids);
+      const query = "prefix=list%2F&delimiter=%2F";
+      expect(await listed(query, max, "Key")).toEqual(["list/b", "list/b", "list/c"]);
+      expect(await listed(query, max, "Prefix")).toEqual(["list/a/", "list/d/"]);
+      // A key that ends with the delimiter, and is not rolled up.
+      const within = "prefix=list%2Fd%2F&delimiter=%2F";
+      expect(await listed(within, max, "Key")).toEqual(["list/d/", "list/d/1"]);
+    }
   });
 
   test("have the parts of one, in pages", async () => {

@@ -9,7 +9,7 @@ import { checksumType } from "../checksums.ts";
 import type { Operation, Request } from "../operation.ts";
 import { ownerXml } from "../owner.ts";
 import { countOf, encodingOf } from "../parameters.ts";
-import { formatToken, parseToken } from "./token.ts";
+import { afterMarker, formatToken, parseToken } from "./position.ts";
 
 /** What the three forms of a list of objects have in common. */
 interface Listing {
@@ -50,7 +50,7 @@ async function list(
 /** The older form. The next marker is the last entry of a page, with and without a delimiter. */
 async function listV1(request: Request): Promise<Answer> {
   const marker = Buffer.from(request.query.get("marker") ?? "");
-  const listing = await list(request, after(marker, request.query.get("delimiter")));
+  const listing = await list(request, afterMarker(marker, request.query.get("delimiter")));
   const { page, encoding } = listing;
   const next = page.next && lastOf(page);
   return xmlAnswer(
@@ -59,17 +59,6 @@ async function listV1(request: Request): Promise<Answer> {
       next && xml`<NextMarker>${keyText(next, encoding)}</NextMarker>`
     }${objects(listing, "Contents", true)}`,
   );
-}
-
-/** A marker that is a common prefix stands for all keys below it, which were listed as this prefix. */
-function after(
-  marker: Uint8Array,
-  delimiter: string | undefined,
-): Pick<ListOptions, "after" | "isPrefixListed"> {
-  if (marker.length === 0) return {};
-  const end = Buffer.from(delimiter ?? "");
-  const isPrefixListed = end.length > 0 && Buffer.from(marker.subarray(-end.length)).equals(end);
-  return { after: marker, isPrefixListed };
 }
 
 function lastOf({ entries, prefixes }: Page<ListedObject>): Uint8Array | undefined {
@@ -90,7 +79,7 @@ async function listV2(request: Request): Promise<Answer> {
   const startAfter = query.get("start-after") ?? "";
   const position =
     token === undefined
-      ? after(Buffer.from(startAfter), query.get("delimiter"))
+      ? afterMarker(Buffer.from(startAfter), query.get("delimiter"))
       : parseToken(token, "continuation-token");
   const listing = await list(request, position);
   const { page, encoding } = listing;
@@ -121,7 +110,7 @@ async function listVersions(request: Request): Promise<Answer> {
       { details: { ArgumentName: "version-id-marker", ArgumentValue: versionMarker } },
     );
   }
-  const listing = await list(request, after(keyMarker, query.get("delimiter")));
+  const listing = await list(request, afterMarker(keyMarker, query.get("delimiter")));
   const { page, encoding } = listing;
   const next = page.next && lastOf(page);
   return xmlAnswer(

@@ -10,6 +10,7 @@ import { findUpload } from "../multipart/upload.ts";
 import type { Operation, Request } from "../operation.ts";
 import { ownerXml } from "../owner.ts";
 import { countOf, encodingOf } from "../parameters.ts";
+import { afterMarker } from "./position.ts";
 
 const PAGE_MAX = 1000;
 
@@ -31,8 +32,10 @@ async function listUploads(request: Request): Promise<Answer> {
           bucket: bucket.id,
           prefix,
           ...(delimiter.length > 0 && { delimiter }),
-          ...(keyMarker.length > 0 && { after: keyMarker }),
-          ...(idMarker !== "" && { afterId: idMarker }),
+          // With an upload's id, the marker is that upload's key, and no common prefix.
+          ...(idMarker === ""
+            ? afterMarker(keyMarker, query.get("delimiter"))
+            : { after: keyMarker, afterId: idMarker }),
           limit,
         });
   return xmlAnswer(

@@ -61,7 +61,7 @@ async function partsXml({ headers, catalog }: Request, object: StoredObject): Pr
   const parts = found.slice(0, max);
   // S3 lists them only with their checksums.
   const listed = parts.filter(({ checksums }) => Object.keys(checksums).length > 0);
-  return xml`<ObjectParts><TotalPartsCount>${object.parts}</TotalPartsCount><PartNumberMarker>${marker}</PartNumberMarker><NextPartNumberMarker>${parts.at(-1)?.number ?? 0}</NextPartNumberMarker><MaxParts>${max}</MaxParts><IsTruncated>${found.length > max}</IsTruncated>${listed.map(
+  return xml`<ObjectParts><TotalPartsCount>${object.parts}</TotalPartsCount><PartNumberMarker>${marker}</PartNumberMarker><NextPartNumberMarker>${parts.at(-1)?.number ?? 0}</NextPartNumberMarker><MaxParts>${max}</MaxParts><IsTruncated>${found.length > max && max > 0}</IsTruncated>${listed.map(
     ({ number, size, checksums }) =>
       xml`<Part>${checksumsXml(checksums)}<PartNumber>${number}</PartNumber><Size>${size}</Size></Part>`,
   )}</ObjectParts>`;

@@ -1,7 +1,21 @@
-import type { Page } from "../../catalog/catalog.ts";
+import type { ListOptions, Page } from "../../catalog/catalog.ts";
 import { S3Error } from "../../errors.ts";
 
 type Position = Omit<NonNullable<Page<unknown>["next"]>, "afterId">;
+
+/**
+ * The position behind a marker of a client; the beginning if it is empty. A marker that is a common prefix
+ * stands for all keys below it, which were listed as this prefix.
+ */
+export function afterMarker(
+  marker: Uint8Array,
+  delimiter: string | undefined,
+): Pick<ListOptions, "after" | "isPrefixListed"> {
+  if (marker.length === 0) return {};
+  const end = Buffer.from(delimiter ?? "");
+  const isPrefixListed = end.length > 0 && Buffer.from(marker.subarray(-end.length)).equals(end);
+  return { after: marker, isPrefixListed };
+}
 
 /** A position in a list as an opaque text. */
 export function formatToken({ after, isPrefixListed }: Position): string {
