@@ -9,6 +9,7 @@ import {
   bytes,
   inline,
   makeBucket,
+  NOW,
   put,
   putOf,
   root,
@@ -243,6 +244,31 @@ describe("catalog in SQLite", () => {
     expect(await failureOf(openCatalog("/nowhere/catalog"))).toMatchObject({ code: "unavailable" });
     await fixture.cleanup();
   });
+
+  // A database keeps each statement that it has prepared.
+  test(
+    "a list runs the same statements, however long its prefix is",
+    using(openRecordedFixture, async ({ catalog, bucket }) => {
+      const list = async (length: number) => {
+        const prefix = "p".repeat(length);
+        const key = bytes(`${prefix}/1`);
+        await put(catalog, bucket, `${prefix}/1`);
+        const given = { owner: "", time: NOW, headers: {}, tags: [], options: {} };
+        await catalog.createUpload({ bucket: bucket.id, key, ...given });
+        const options = { bucket: bucket.id, prefix: bytes(prefix), delimiter: bytes("/") };
+        for (const page of [
+          await catalog.listObjects({ ...options, limit: 10 }),
+          await catalog.listUploads({ ...options, limit: 10 }),
+        ]) {
+          expect(page.prefixes).toContainEqual(bytes(`${prefix}/`));
+        }
+        return sqliteRecorder.statements.size;
+      };
+      const before = await list(100);
+      expect(await list(101)).toBe(before);
+      expect(await list(1000)).toBe(before);
+    }),
+  );
 
   // The last one: it looks at what the others have run.
   test("every statement uses an index", async () => {

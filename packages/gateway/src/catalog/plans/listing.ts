@@ -76,10 +76,9 @@ function* walk(
   limit: number,
 ): Plan<Key[]> {
   const { prefix } = options;
-  const length = prefix.length;
-  const rest = length === 0 ? "walk.key" : `substr(walk.key, ${length + 1})`;
-  const place = dialect.position("?", rest);
-  const behindPrefix = dialect.joined(`substr(walk.key, 1, ${length} + ${place} - 1)`, "?");
+  // The prefix's length is a column: databases keep each text that they have prepared.
+  const place = dialect.position("?", "substr(walk.key, walk.length + 1)");
+  const behindPrefix = dialect.joined(`substr(walk.key, 1, walk.length + ${place} - 1)`, "?");
   const behindKey = dialect.joined("walk.key", "?");
   const next = `CASE WHEN ${place} > 0 THEN ${behindPrefix} ELSE ${behindKey} END`;
   const first = rangeOf(options, "?", [start]);
@@ -90,13 +89,16 @@ function* walk(
     Uint8Array.of(0),
   ]);
   const found = yield* rows(
-    `WITH RECURSIVE walk (step, key) AS (
-       SELECT 1, (SELECT key FROM ${table} WHERE ${first.sql} ORDER BY key LIMIT 1)
+    `WITH RECURSIVE walk (step, length, key) AS (
+       SELECT 1, CAST(? AS INTEGER),
+         (SELECT key FROM ${table} WHERE ${first.sql} ORDER BY key LIMIT 1)
        UNION ALL
-       SELECT step + 1, (SELECT key FROM ${table} WHERE ${further.sql} ORDER BY key LIMIT 1)
+       SELECT step + 1, length,
+         (SELECT key FROM ${table} WHERE ${further.sql} ORDER BY key LIMIT 1)
        FROM walk WHERE walk.key IS NOT NULL AND step < ?
      )
      SELECT key FROM walk WHERE key IS NOT NULL ORDER BY step`,
+    prefix.length,
     ...first.values,
     ...further.values,
     limit,
