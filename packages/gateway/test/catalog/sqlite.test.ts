@@ -2,8 +2,11 @@ import { Database } from "bun:sqlite";
 import { describe, expect, test } from "bun:test";
 import { stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import type { Put } from "../../src/catalog/catalog.ts";
+import { openSqlite } from "../../src/catalog/database/sqlite.ts";
+import { type Job, openWriter } from "../../src/catalog/database/sqlite-writer.ts";
 import { close, runGroup } from "../../src/catalog/database/sqlite-worker.ts";
-import { openCatalog } from "../../src/catalog/open-catalog.ts";
+import { createCatalog, openCatalog } from "../../src/catalog/open-catalog.ts";
 import { catalogBehaviour } from "./behaviour/behaviour.ts";
 import {
   bytes,
@@ -178,6 +181,41 @@ describe("catalog in SQLite", () => {
         expect((await putting).outcome).toBe("stored");
       }
       expect(Math.min(...shares)).toBeLessThan(1 / 3);
+    }),
+  );
+
+  test(
+    "a job of many rows is handed to the writer once, and small jobs together",
+    using(openSqliteFixture, async ({ path, bucket }) => {
+      const groups: (readonly Job[])[] = [];
+      const database = await openSqlite(path, async (path) => {
+        const writer = await openWriter(path);
+        return {
+          ...writer,
+          async run(jobs) {
+            groups.push(jobs);
+            return writer.run(jobs);
+          },
+        };
+      });
+      const catalog = await createCatalog(database);
+      // Each takes longer than a group may run.
+      const contents = Array.from({ length: 5000 }, (_, i) => ({ ...root(`${i}`), part: 1 }));
+      const first = await catalog.nextSeq();
+      const puts = Array.from({ length: 12 }, (_, i) => {
+        if (i % 3 > 0) return catalog.commitPut(putOf(bucket, `key ${i}`, inline(first + i)));
+        const object = inline(first + i, { kind: "manifest" });
+        return catalog.commitPut(putOf(bucket, `key ${i}`, object, { contents }));
+      });
+      const outcomes = await Promise.all(puts);
+      expect(new Set(outcomes.map(({ outcome }) => outcome))).toEqual(new Set(["stored"]));
+      const isLong = (job: Job) =>
+        job.type === "change" &&
+        (job.given[0] as Partial<Put>).contents?.length === contents.length;
+      const long = groups.filter((group) => group.some(isLong)).map(({ length }) => length);
+      expect(long).toEqual([1, 1, 1, 1]);
+      expect(groups.some(({ length }) => length === 2)).toBe(true);
+      await database.close();
     }),
   );
 

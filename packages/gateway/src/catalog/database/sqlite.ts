@@ -9,6 +9,11 @@ import { dialect, drive, type Job, type Outcome, prepared, type Writer } from ".
 
 /** So many transactions share one commit, and so one wait for the disk. */
 const GROUP = 64;
+/**
+ * So many rows they have together, unless one alone has more. A group that takes too long is not finished,
+ * and what is left of it is cloned for the thread once more.
+ */
+const GROUP_ROWS = 1000;
 
 /**
  * Opens a catalog in a file, or makes it. Reads run at once, in the caller's thread; writes wait for the
@@ -58,7 +63,7 @@ export async function openSqlite(
     // What is asked for in the same moment becomes one group.
     await Promise.resolve();
     while (queue.length > 0) {
-      const group = queue.splice(0, GROUP);
+      const group = queue.splice(0, groupLength(queue));
       inGroup = group.length;
       const outcomes = await writer.run(group.map(({ job }) => job));
       inGroup = 0;
@@ -108,6 +113,31 @@ export async function openSqlite(
       await writer.close();
     },
   };
+}
+
+/** How many of the first jobs make a group: at least one. */
+function groupLength(queue: readonly { readonly job: Job }[]): number {
+  let rows = 0;
+  let length = 0;
+  for (const { job } of queue) {
+    rows += rowsOf(job);
+    if (length === GROUP || (length > 0 && rows > GROUP_ROWS)) break;
+    length += 1;
+  }
+  return length;
+}
+
+/** About how many rows a job changes: what it is given in lists, such as the content roots of an object. */
+function rowsOf(job: Job): number {
+  let rows = 1;
+  if (job.type !== "change") return rows;
+  for (const given of job.given) {
+    if (typeof given !== "object" || given === null || ArrayBuffer.isView(given)) continue;
+    for (const list of Array.isArray(given) ? [given] : Object.values(given)) {
+      if (Array.isArray(list)) rows += list.length;
+    }
+  }
+  return rows;
 }
 
 function connect(path: string): Connection {
