@@ -4,7 +4,7 @@ import type { Catalog } from "../catalog/catalog.ts";
 import type { MacKeys } from "./identity/mac.ts";
 import type { Deletion } from "./identity/manifest.ts";
 import type { Run } from "./lineage/run.ts";
-import type { Budget, Need } from "./memory/budget.ts";
+import type { Budget, Need, Share, Waiting } from "./memory/budget.ts";
 import type { PassedBytes } from "./memory/garbage.ts";
 import type { Writes } from "./write/writes.ts";
 
@@ -69,6 +69,38 @@ export function largeNeed({ chunkSize }: Pick<Memory, "chunkSize">, length: numb
   const chunks = Math.ceil(length / chunkSize);
   const bytes = (atOnce: number) => Math.min(atOnce + 1, chunks) * chunkSize + 2 * INLINE_MAX;
   return { least: bytes(1), most: bytes(CHUNKS_AT_ONCE) };
+}
+
+/** Bytes of a row: as it was read, encoded, sealed, and cloned for the thread that writes to the catalog. */
+const ROW_BYTES = 1024;
+/** Manifests of so few rows take no memory of the budget. Most are that short. */
+const SHORT_ROWS = 64;
+
+/**
+ * Runs work with the memory that a manifest takes until it is in the catalog.
+ *
+ * @param rows its content roots and parts, as far as they are known
+ * @param work is given the share, if it has one, for when more of them are known. It waits for no more memory
+ * @throws the signal's reason, and what `work` throws
+ */
+export async function withManifest<T>(
+  { memory }: Pick<ObjectsContext, "memory">,
+  rows: number,
+  waiting: Pick<Waiting, "signal" | "owner">,
+  work: (share: Share | undefined) => Promise<T>,
+): Promise<T> {
+  if (rows <= SHORT_ROWS) return work(undefined);
+  const share = await memory.large.acquire(manifestNeed(rows), waiting);
+  try {
+    return await work(share);
+  } finally {
+    share.release();
+  }
+}
+
+/** What the rows of a manifest take. */
+export function manifestNeed(rows: number): Need {
+  return { least: rows * ROW_BYTES, most: rows * ROW_BYTES };
 }
 
 /** How many chunks may be in flight with so much memory. */

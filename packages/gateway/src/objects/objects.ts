@@ -54,6 +54,15 @@ export interface MemoryWait {
   readonly memoryWaitMs?: number | undefined;
 }
 
+/** Whose call it is. */
+export interface MemoryOwner {
+  /**
+   * Such as the id of an access key. What all calls of one owner take for long manifests is at most half of the
+   * memory for long content, unless it is one call. By default nobody's, without that limit.
+   */
+  readonly owner?: string | undefined;
+}
+
 /** Options of `readObject`. */
 export interface ReadOptions extends MemoryWait {
   readonly signal?: AbortSignal | undefined;
@@ -79,7 +88,7 @@ export interface PutPartRequest extends MemoryWait {
 }
 
 /** A request to `completeUpload`. */
-export interface CompleteRequest {
+export interface CompleteRequest extends MemoryOwner {
   readonly bucket: Bucket;
   readonly upload: Upload;
   /**
@@ -95,12 +104,12 @@ export interface CompleteRequest {
 }
 
 /** A request to `copyObject`. */
-export interface CopyRequest extends ObjectTarget {
+export interface CopyRequest extends ObjectTarget, MemoryOwner {
   readonly source: OpenedObject;
 }
 
 /** A request to `setTags`. */
-export interface TagsRequest {
+export interface TagsRequest extends MemoryOwner {
   readonly bucket: Bucket;
   readonly source: OpenedObject;
   readonly tags: StoredObject["tags"];
@@ -109,7 +118,7 @@ export interface TagsRequest {
 }
 
 /** A request to `copyPart`. */
-export interface CopyPartRequest {
+export interface CopyPartRequest extends MemoryOwner {
   readonly upload: Upload;
   /** 1 to 10,000. */
   readonly number: number;

@@ -1,8 +1,8 @@
 import { expect, test } from "bun:test";
 import { crc32 } from "node:zlib";
-import type { MemoryWait } from "../../src/objects/objects.ts";
+import type { MemoryOwner, MemoryWait } from "../../src/objects/objects.ts";
 import { bytesOf, MIB, put } from "../objects/support.ts";
-import { elementOf, startGateway } from "./running.ts";
+import { elementOf, KEY, startGateway } from "./running.ts";
 
 /** The memory and the chunks of a gateway that is not told otherwise. */
 const DEFAULTS = { chunkSize: 4 * MIB, memoryBytes: 80 * MIB };
@@ -46,6 +46,32 @@ test.each([
   },
   120_000,
 );
+
+test("long manifests take the memory of the access key", async () => {
+  await using running = await startGateway();
+  const { rig, send } = running;
+  const { copyObject, copyPart, completeUpload, setTags } = rig.objects;
+  const owners: (string | undefined)[] = [];
+  const noted = <T extends MemoryOwner>(given: T): T => {
+    owners.push(given.owner);
+    return given;
+  };
+  Object.assign(rig.objects, {
+    copyObject: (request) => copyObject(noted(request)),
+    copyPart: (request) => copyPart(noted(request)),
+    completeUpload: (request) => completeUpload(noted(request)),
+    setTags: (request) => setTags(noted(request)),
+  } satisfies Partial<typeof rig.objects>);
+  await send("PUT", "/main/k", { body: "x" });
+  const headers = { "x-amz-copy-source": "/main/k" };
+  await send("PUT", "/main/copy", { headers });
+  await send("DELETE", "/main/k?tagging");
+  const id = elementOf((await send("POST", "/main/u?uploads")).text, "UploadId")!;
+  const part = await send("PUT", `/main/u?partNumber=1&uploadId=${id}`, { headers });
+  const body = `<CompleteMultipartUpload><Part><PartNumber>1</PartNumber><ETag>${elementOf(part.text, "ETag")}</ETag></Part></CompleteMultipartUpload>`;
+  expect((await send("POST", `/main/u?uploadId=${id}`, { body })).status).toBe(200);
+  expect(owners).toEqual([KEY, KEY, KEY, KEY]);
+});
 
 test("content waits for memory for half a minute", async () => {
   await using running = await startGateway();

@@ -35,7 +35,7 @@ export interface Received {
   readonly code: string | undefined;
 }
 
-const KEY = "AKIATEST";
+export const KEY = "AKIATEST";
 const secretOf = (id: string): string => `a secret of ${id}`;
 
 /** A table of a credentials file, with what limits the key. */

@@ -1,7 +1,8 @@
 import type { Part, PlacedRoot } from "../../catalog/records.ts";
 import { S3Error } from "../../errors.ts";
-import type { ObjectsContext } from "../context.ts";
+import { manifestNeed, type ObjectsContext, withManifest } from "../context.ts";
 import { CONTENTS_MAX, encodeManifest } from "../identity/manifest.ts";
+import type { Share } from "../memory/budget.ts";
 import type { CompleteRequest, Completion } from "../objects.ts";
 import type { Write } from "./writes.ts";
 import { noUpload } from "./put-part.ts";
@@ -13,13 +14,18 @@ export async function completeUpload(
   request: CompleteRequest,
 ): Promise<Completion> {
   const { catalog, now, collectSoon } = context;
-  const { bucket, upload, etag, checksums, condition, signal } = request;
+  const { bucket, upload, parts: listed, etag, checksums, condition, signal, owner } = request;
   const { key } = upload;
   const earlier = await catalog.findCompleted(bucket.id, key, upload.id);
   if (earlier !== undefined) return earlier.object;
 
-  const complete = async (write: Write, isClaimed: boolean): Promise<Completion> => {
+  const complete = async (
+    write: Write,
+    isClaimed: boolean,
+    share: Share | undefined,
+  ): Promise<Completion> => {
     const { contents, parts } = await openParts(context, request);
+    share?.resize(manifestNeed(contents.length + parts.length).least);
     const object: UnsealedObject = {
       kind: "manifest",
       size: parts.reduce((sum, { size }) => sum + size, 0),
@@ -73,7 +79,16 @@ export async function completeUpload(
     }
   };
   try {
-    return await withWrite(context, { bucket, key, condition }, complete, upload.seq);
+    return await withWrite(
+      context,
+      { bucket, key, condition },
+      // Each part has a content root at least.
+      async (write, isClaimed) =>
+        withManifest(context, 2 * listed.length, { signal, owner }, (share) =>
+          complete(write, isClaimed, share),
+        ),
+      upload.seq,
+    );
   } catch (error) {
     // The same request may have won while this one was refused.
     const winner = await catalog.findCompleted(bucket.id, key, upload.id).catch(() => undefined);

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { equal } from "@idk/storage/blobs";
 import type { Part, StoredObject } from "../../catalog/records.ts";
-import { type ObjectsContext, smallNeed } from "../context.ts";
+import { type ObjectsContext, smallNeed, withManifest } from "../context.ts";
 import { encodeManifest } from "../identity/manifest.ts";
 import { S3Error } from "../../errors.ts";
 import type {
@@ -32,13 +32,13 @@ export async function copyObject(
 /** Changes the tags of an object; see `Objects.setTags`. */
 export async function setTags(
   context: ObjectsContext,
-  { bucket, source, tags, change, signal }: TagsRequest,
+  { bucket, source, tags, change, signal, owner }: TagsRequest,
 ): Promise<boolean> {
   const { key, kind, size, etag, time, checksums, headers } = source.object;
   if (kind === "inline" && !context.canRead) return context.catalog.setTags(source.object, tags);
   const object = { kind, size, etag, time, checksums, headers, tags };
   try {
-    await sealAnew(context, { bucket, key, headers, source, change, signal }, object);
+    await sealAnew(context, { bucket, key, headers, source, change, signal, owner }, object);
     return true;
   } catch (error) {
     const isReplaced =
@@ -54,6 +54,7 @@ async function sealAnew(
   request: CopyRequest,
   object: UnsealedObject,
 ): Promise<StoredObject> {
+  const { signal, owner } = request;
   const { object: source, contents } = request.source;
   // Onto itself, it would otherwise put the content that it has read over that of a later write.
   const isOntoItself = source.bucket === request.bucket.id && equal(source.key, request.key);
@@ -63,15 +64,16 @@ async function sealAnew(
     const isShared = source.kind === "manifest";
     const put = { contents, isClaimed, changes, ...(isShared ? { source } : {}) };
     if (isShared) {
-      const parts = await partsOf(context, source);
-      const manifest = encodeManifest({ contents, parts });
-      return commitObject(context, request, object, manifest, write, { ...put, parts });
+      const rows = contents.length + source.parts;
+      return withManifest(context, rows, { signal, owner }, async () => {
+        const parts = await partsOf(context, source);
+        const manifest = encodeManifest({ contents, parts });
+        return commitObject(context, request, object, manifest, write, { ...put, parts });
+      });
     }
-    const share = await context.memory.small.acquire(smallNeed(source.size), {
-      signal: request.signal,
-    });
+    const share = await context.memory.small.acquire(smallNeed(source.size), { signal });
     try {
-      const root = await context.roots.get(source.root, { signal: request.signal });
+      const root = await context.roots.get(source.root, { signal });
       const content = await root.bytes({ maxBytes: source.size });
       return await commitObject(context, request, object, content, write, put);
     } finally {
@@ -82,16 +84,30 @@ async function sealAnew(
 
 /** Makes a part of stored content; see `Objects.copyPart`. */
 export async function copyPart(context: ObjectsContext, request: CopyPartRequest): Promise<Part> {
-  const { upload, number, source, signal } = request;
+  const { upload, number, source, signal, owner } = request;
   const { object, contents } = source;
-  const { start, end } = request.range ?? { start: 0, end: object.size };
+  const range = request.range ?? { start: 0, end: object.size };
+  const rows = contents.length + object.parts;
+  const shared = await withManifest(context, rows, { signal, owner }, () =>
+    shareAsPart(context, request, range),
+  );
+  if (shared !== undefined) return shared;
+  requireIdentity(context, "copy");
+  const body = hashed(readForCopy(context, source, range, signal), range.end - range.start);
+  return putPart(context, { upload, number, body, signal });
+}
+
+/** A part over the content roots of a range; undefined if it has none of its own, or no known MD5. */
+async function shareAsPart(
+  context: ObjectsContext,
+  request: CopyPartRequest,
+  { start, end }: ByteRange,
+): Promise<Part | undefined> {
+  const { upload, number, source } = request;
+  const { object, contents } = source;
   const md5 = await knownMd5(context, request, { start, end });
   const roots = rootsOfRange(contents, { start, end });
-  if (object.kind === "inline" || roots === undefined || md5 === undefined) {
-    requireIdentity(context, "copy");
-    const body = hashed(readForCopy(context, source, { start, end }, signal), end - start);
-    return putPart(context, { upload, number, body, signal });
-  }
+  if (object.kind === "inline" || roots === undefined || md5 === undefined) return undefined;
   await context.run.ready();
   const write = await context.writes.begin();
   try {

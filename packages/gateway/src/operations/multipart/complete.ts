@@ -26,7 +26,7 @@ const PART_MIN = 5 * 2 ** 20;
 const PAGE = 1000;
 
 async function completeUpload(request: Request): Promise<Answer> {
-  const { headers, objects, signal } = request;
+  const { headers, objects, signal, accessKey } = request;
   const condition = writeCondition(headers);
   const bucket = await request.bucket();
   checkHeaders(headers);
@@ -39,7 +39,7 @@ async function completeUpload(request: Request): Promise<Answer> {
   if ("earlier" in checked) return answer(request, checked.earlier.object, {});
   return slowAnswer(
     objects
-      .completeUpload({ bucket, ...checked, condition, signal })
+      .completeUpload({ bucket, ...checked, condition, signal, owner: accessKey.id })
       .then((completion) => answer(request, completion, checked.upload.headers)),
     request,
   );

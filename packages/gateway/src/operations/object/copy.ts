@@ -30,7 +30,8 @@ import {
 } from "./source.ts";
 
 async function copyObject(request: Request): Promise<Answer> {
-  const { headers, key, objects, signal } = request;
+  const { headers, key, objects, signal, accessKey } = request;
+  const owner = accessKey.id;
   refuseUnsupported(headers);
   const isReplaced = directive(request, "x-amz-metadata-directive") === "REPLACE";
   const areTagsReplaced = directive(request, "x-amz-tagging-directive") === "REPLACE";
@@ -62,7 +63,7 @@ async function copyObject(request: Request): Promise<Answer> {
     };
     const { etag, time, checksums } = await (algorithm === undefined ||
     hasFullChecksum(source, algorithm)
-      ? objects.copyObject({ ...target, source: source.opened })
+      ? objects.copyObject({ ...target, source: source.opened, owner })
       : objects.putObject({
           ...target,
           body: copiedBody(objects, source.opened, algorithm, { signal }),
@@ -116,7 +117,8 @@ function directive({ headers }: Request, name: string): "COPY" | "REPLACE" {
 }
 
 async function uploadPartCopy(request: Request): Promise<Answer> {
-  const { headers, query, objects, signal } = request;
+  const { headers, query, objects, signal, accessKey } = request;
+  const owner = accessKey.id;
   const number = partNumberOf(query);
   namedSource(headers);
   const upload = await findUpload(request);
@@ -126,7 +128,7 @@ async function uploadPartCopy(request: Request): Promise<Answer> {
     const algorithm = parseAlgorithm(upload.options["checksum-algorithm"] ?? "");
     // Content that is shared has no checksum of its own, and the upload's parts must have one.
     const { etag, time, checksums } = await (algorithm === undefined
-      ? objects.copyPart({ upload, number, source: opened, range, signal })
+      ? objects.copyPart({ upload, number, source: opened, range, signal, owner })
       : objects.putPart({
           upload,
           number,

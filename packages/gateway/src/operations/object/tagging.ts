@@ -33,13 +33,13 @@ async function deleteTagging(request: Request): Promise<Answer> {
 const ATTEMPTS = 5;
 
 async function setTags(request: Request, tags: StoredObject["tags"]): Promise<void> {
-  const { key, objects, query, signal } = request;
+  const { key, objects, query, signal, accessKey } = request;
   checkVersion(query.get("versionId"));
   const bucket = await request.bucket();
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
     const isDone = await objects.changeObject({ bucket, key, signal }, async (change) => {
       const source = change.source ?? missing(request);
-      return objects.setTags({ bucket, source, tags, change, signal });
+      return objects.setTags({ bucket, source, tags, change, signal, owner: accessKey.id });
     });
     if (isDone) return;
   }
