@@ -18,6 +18,8 @@ export interface BackgroundWork {
 const COLLECT_DELAY = 1000;
 const LOOK_INTERVAL = 60_000;
 const SNAPSHOT_INTERVAL = 24 * 60 * 60_000;
+/** After how many looks a snapshot that failed is tried again; the last one then repeats. Each reads all rows. */
+const SNAPSHOT_RETRIES = [1, 5, 30, 60] as const;
 /** How long a snapshot at the end may take, in ms: service managers kill what does not stop. */
 const LAST_SNAPSHOT_TIME = 30_000;
 
@@ -62,14 +64,26 @@ export function createBackground(
     asked = seq;
     return false;
   };
+  let failures = 0;
+  /** Looks until a snapshot is tried again. */
+  let wait = 0;
+  const storeSnapshot = async (): Promise<void> => {
+    if (wait > 1) {
+      wait -= 1;
+      return;
+    }
+    if (!(await isDue())) return;
+    wait = SNAPSHOT_RETRIES[Math.min(failures, SNAPSHOT_RETRIES.length - 1)]!;
+    failures += 1;
+    await work.snapshot(controller.signal);
+    failures = wait = 0;
+  };
   const look = (): void => {
     looking ??= (async () => {
       await attempt("storing deletions and buckets", work.storePending);
       await collect();
       await attempt("forgetting what is out of date", () => catalog.purge(now()));
-      await attempt("storing a snapshot of the catalog", async () => {
-        if (await isDue()) await work.snapshot(controller.signal);
-      });
+      await attempt("storing a snapshot of the catalog", storeSnapshot);
     })().finally(() => {
       looking = undefined;
     });

@@ -1,9 +1,11 @@
 import { randomUUID } from "node:crypto";
-import type { ObjectsContext } from "../context.ts";
+import type { Address } from "@idk/storage";
+import { discard, type ObjectsContext } from "../context.ts";
 import { encodeManifest } from "../identity/manifest.ts";
 import { LineageError } from "../lineage/run.ts";
 import { requireMarkers, storeTime } from "../lineage/store-time.ts";
 import { putRecord } from "../write/commit.ts";
+import { journalOf } from "../write/store-content.ts";
 import type { Inspector } from "./inspect-root.ts";
 import { withLease } from "./lease.ts";
 import { findSnapshots, requireNewest } from "./lineage.ts";
@@ -25,7 +27,7 @@ export async function storeSnapshot(
   signal?: AbortSignal,
 ): Promise<boolean> {
   return withLease(context, "snapshot", randomUUID(), async (isHeld) => {
-    const { backend, catalog, contents, memory, catalogId, now, run, writes } = context;
+    const { backend, catalog, memory, catalogId, now, run, writes } = context;
     const marked = requireMarkers(backend);
     await requireNewest(context, inspector, signal);
     await run.ready();
@@ -46,7 +48,7 @@ export async function storeSnapshot(
             yield row;
           }
         };
-        const address = await contents.put(counted(), { concurrency: 1, signal });
+        const address = await storeRows(context, counted(), signal);
         const manifest = encodeManifest({
           contents: [{ address, size, md5: "", part: 1 }],
           parts: [],
@@ -67,6 +69,26 @@ export async function storeSnapshot(
     }
     await forgetOld(context, inspector, signal);
   });
+}
+
+/** @throws what the store throws, after the chunks that it has stored were deleted, if there is time for that */
+async function storeRows(
+  context: ObjectsContext,
+  rows: AsyncIterable<Uint8Array>,
+  signal: AbortSignal | undefined,
+): Promise<Address> {
+  const stored: Address[] = [];
+  try {
+    return await context.contents.put(rows, {
+      journal: journalOf(stored),
+      concurrency: 1,
+      signal,
+    });
+  } catch (error) {
+    // Whoever stops it does not wait for deletions: a sweep finds the chunks.
+    if (signal?.aborted !== true) await discard(context, stored);
+    throw error;
+  }
 }
 
 /** Deletes the markers of all but the newest snapshots that are authentic. Those of others stay. */

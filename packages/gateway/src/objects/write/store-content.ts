@@ -116,6 +116,16 @@ function acquire(
     : memory.large.acquire(largeNeed(memory, length), waiting);
 }
 
+/** A journal that adds the address of each chunk to a list once it is stored. */
+export function journalOf(stored: Address[]): PutJournal {
+  return {
+    known: async () => undefined,
+    stored: async (_, { address }) => {
+      stored.push(address as Address);
+    },
+  };
+}
+
 /**
  * Stores a content root: until the body ends, the root is long enough, or its memory is needed.
  *
@@ -145,12 +155,7 @@ async function storeRoot(
       yield piece;
     }
   }
-  const journal: PutJournal = {
-    known: async () => undefined,
-    stored: async (_, { address }) => {
-      stored.push(address as Address);
-    },
-  };
+  const journal = journalOf(stored);
   share.onStall(source.interrupt);
   const concurrency = chunksAtOnce(memory, share.bytes);
   const address = await contents.put(pieces(), { journal, concurrency, signal });

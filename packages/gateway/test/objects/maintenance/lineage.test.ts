@@ -2,6 +2,7 @@ import { expect, test } from "bun:test";
 import { createStore, wrapBackend } from "@idk/storage";
 import { memory } from "@idk/storage/memory";
 import { openCatalog } from "../../../src/catalog/open-catalog.ts";
+import { inline, putOf } from "../../catalog/behaviour/fixture.ts";
 import { LineageError } from "../../../src/objects/lineage/run.ts";
 import {
   blobsOf,
@@ -45,6 +46,36 @@ test("an old copy of a catalog writes, deletes and stores nothing", async () => 
   expect(await blobsOf(backend)).toEqual(before);
   expect(await read(rig, "l")).toEqual(bytesOf(3 * MIB, 2));
 });
+
+test.each([false, true])(
+  "a snapshot that fails deletes the content that it has stored, unless it is stopped: %p",
+  async (isStopped) => {
+    const stopped = new AbortController();
+    let left = Infinity;
+    const backend = wrapBackend(memory(), {
+      put:
+        (inner) =>
+        async (...given) => {
+          left -= 1;
+          if (left >= 0) return inner(...given);
+          if (isStopped) stopped.abort(new Error("stopped"));
+          throw new Error("full");
+        },
+    });
+    await using rig = await openRig({ backend });
+    // Rows of several chunks.
+    for (let i = 0; i < 12; i++) {
+      const headers = { "x-amz-meta-long": Buffer.from(bytesOf(100_000, i)).toString("hex") };
+      const object = inline(await rig.catalog.nextSeq(), { headers });
+      await rig.catalog.commitPut(putOf(rig.bucket, `${i}`, object));
+    }
+    const before = await blobsOf(backend);
+    left = 2;
+    const failure = await failureOf(rig.objects.maintenance.snapshot(stopped.signal));
+    expect(failure.message).toContain("full");
+    expect(await blobsOf(backend)).toHaveLength(before.length + (isStopped ? 2 : 0));
+  },
+);
 
 test("an old copy that is not recognised sweeps no object that it does not know", async () => {
   await using rig = await openRig();
