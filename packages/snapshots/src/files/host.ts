@@ -113,13 +113,8 @@ export interface Host {
   /** Not of links, which have no mode. */
   setMode(folder: Folder, name: Uint8Array, mode: number): void;
   setOwner(folder: Folder, name: Uint8Array, uid: number, gid: number): void;
-  /** @param name undefined for the folder itself */
-  setAttribute(
-    folder: Folder,
-    name: Uint8Array | undefined,
-    attribute: string,
-    value: Uint8Array,
-  ): void;
+  setAttribute(folder: Folder, name: Uint8Array, attribute: string, value: Uint8Array): void;
+  setAttributeOpen(fd: number, attribute: string, value: Uint8Array): void;
 
   /** The name of a user; undefined if it has none. */
   userName(uid: number): string | undefined;

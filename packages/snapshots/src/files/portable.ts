@@ -128,6 +128,9 @@ export function portableHost(): Host {
     setAttribute: () => {
       throw new FileError("ENOTSUP", "setxattr");
     },
+    setAttributeOpen: () => {
+      throw new FileError("ENOTSUP", "fsetxattr");
+    },
 
     userName: (uid) => accounts.users.names.get(uid),
     groupName: (gid) => accounts.groups.names.get(gid),

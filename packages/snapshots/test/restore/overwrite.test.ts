@@ -177,6 +177,85 @@ test("if-changed does not touch what gets a name elsewhere while it is read", as
   expect(printed(target)).toEqual(printed(source));
 });
 
+describe("attributes are not set on another file that gets the name", () => {
+  const outside = join(base, "victim");
+  const seen = () => {
+    const folder = host.openRoot(Buffer.from(base));
+    const keys = [...host.attributes(folder, Buffer.from("victim")).keys()];
+    host.close(folder);
+    const { mode, mtimeMs } = statSync(outside);
+    return { mode: mode & 0o777, mtimeMs, keys };
+  };
+  const swap = (path: string) => {
+    rmSync(path);
+    linkSync(outside, path);
+  };
+  beforeEach(() => {
+    rmSync(outside, { force: true });
+    writeFileSync(outside, "content", { mode: 0o600 });
+    utimesSync(outside, 7, 7);
+  });
+
+  test("after a file was compared", async () => {
+    let looks = 0;
+    const swapping: Host = {
+      ...host,
+      stat(folder, name) {
+        const stat = host.stat(folder, name);
+        if (Buffer.from(name).equals(Buffer.from("same")) && (looks += 1) === 2) swap(at("same"));
+        return stat;
+      },
+    };
+    const before = seen();
+    const summary = await restoreWith(swapping, opened, { target, overwrite: "if-changed" });
+    expect(looks).toBe(2);
+    expect(seen()).toEqual(before);
+    expect(warned(summary)).toEqual([
+      "same: its attributes are not set, because another file has replaced it",
+    ]);
+  });
+
+  test("and are set on a file that its owner may not read", async () => {
+    const refusing: Host = {
+      ...host,
+      openFile(folder, name, ...given) {
+        if (!Buffer.from(name).equals(Buffer.from("same"))) {
+          return host.openFile(folder, name, ...given);
+        }
+        throw Object.assign(new Error("refused"), { code: "EACCES" });
+      },
+    };
+    const summary = await restoreWith(refusing, opened, { target, overwrite: "if-changed" });
+    expect(warned(summary)).toEqual([]);
+    expect(printed(target)).toEqual(printed(source));
+  });
+
+  test.skipIf(process.platform !== "linux")("while a file is written", async () => {
+    const attributed = join(base, "attributed");
+    mkdirSync(attributed, { recursive: true });
+    writeFileSync(join(attributed, "file"), "content");
+    const folder = host.openRoot(Buffer.from(attributed));
+    host.setAttribute(folder, Buffer.from("file"), "user.granted", Buffer.from("yes"));
+    host.close(folder);
+    const swapping: Host = {
+      ...host,
+      statOpen(fd) {
+        const stat = host.statOpen(fd);
+        const names = stat.type === "file" ? readdirSync(target) : [];
+        for (const name of names) if (name.startsWith(".idk-restore-")) swap(at(name));
+        return stat;
+      },
+    };
+    rmSync(target, { recursive: true });
+    mkdirSync(target);
+    const before = seen();
+    const { opened: granting } = await snapshotOf(host, attributed);
+    const summary = await restoreWith(swapping, granting, { target, workers: 0 });
+    expect(summary.errors).toBe(1);
+    expect(seen()).toEqual(before);
+  });
+});
+
 test("never leaves what exists, and restores what does not", async () => {
   const before = printed(target, "%P|%i|%T@|%m").filter((line) => !line.startsWith("folder"));
   expect(await actions({ overwrite: "never" })).toEqual({

@@ -15,7 +15,7 @@ test.skipIf(process.platform !== "linux")(
     const name = Buffer.from("file");
     writeFileSync(join(path, "file"), "");
     host.setAttribute(folder, name, "user.a", Buffer.from("value"));
-    host.setAttribute(folder, undefined, "user.folder", Buffer.from("of the folder"));
+    host.setAttributeOpen(folder.fd, "user.folder", Buffer.from("of the folder"));
     const problems: string[] = [];
     const report = (problem: string): void => void problems.push(problem);
     const stat = { ...host.statOpen(folder.fd), uid: 0, gid: 4_000_000_000 };

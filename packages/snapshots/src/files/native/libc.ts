@@ -20,6 +20,7 @@ const SYMBOLS = {
   llistxattr: { args: ["ptr", "ptr", "u64"], returns: "i64" },
   lgetxattr: { args: ["ptr", "ptr", "ptr", "u64"], returns: "i64" },
   lsetxattr: { args: ["ptr", "ptr", "ptr", "u64", "i32"], returns: "i32" },
+  fsetxattr: { args: ["i32", "ptr", "ptr", "u64", "i32"], returns: "i32" },
   getpwuid: { args: ["u32"], returns: "ptr" },
   getgrgid: { args: ["u32"], returns: "ptr" },
   getpwnam: { args: ["ptr"], returns: "ptr" },

@@ -103,6 +103,8 @@ export function linuxHost(calls: Calls = openLibc()): Host {
     first[path.length + name.length] = 0;
     return first;
   };
+  /** A pointer to nothing is refused, also for no bytes. */
+  const pointable = (bytes: Uint8Array): Uint8Array => (bytes.length === 0 ? empty : bytes);
   const folderOf = (fd: number): Folder => ({ fd, path: nothing });
   const open = (fd: number, path: Uint8Array, flags: number, mode = 0): number => {
     return checked(libc.openat(fd, path, flags | O_CLOEXEC, mode), "openat");
@@ -312,9 +314,11 @@ export function linuxHost(calls: Calls = openLibc()): Host {
     setAttribute(folder, name, attribute, bytes) {
       const path = procPath(folder, name);
       const key = text(Buffer.from(attribute), second);
-      // A pointer to nothing is refused, also for no bytes.
-      const from = bytes.length === 0 ? empty : bytes;
-      checked(libc.lsetxattr(path, key, from, bytes.length, 0), "lsetxattr");
+      checked(libc.lsetxattr(path, key, pointable(bytes), bytes.length, 0), "lsetxattr");
+    },
+    setAttributeOpen(fd, attribute, bytes) {
+      const key = text(Buffer.from(attribute), second);
+      checked(libc.fsetxattr(fd, key, pointable(bytes), bytes.length, 0), "fsetxattr");
     },
 
     userName: (uid) => named(userNames, uid, libc.getpwuid),

@@ -163,7 +163,7 @@ export function longFiles(context: RestoreContext): LongFiles {
       }
       const folder = folders.open(file.parent);
       const warn = (message: string) => report.warning(file, message);
-      context.attributes.setOpen(fd, folder, file.temporary, file.attributes, warn);
+      context.attributes.setOpen(fd, file.attributes, warn);
       giveName(context, folder, file.temporary!, file.own, file.name);
       unfinished.delete(file);
       shut(file);

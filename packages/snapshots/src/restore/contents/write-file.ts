@@ -77,7 +77,7 @@ export function writeWhole(
     own = host.statOpen(fd);
     writeAt(fd, content, 0);
     if (verify && !beginsWith(fd, content)) throw new ReadBackDiffers();
-    attributes.setOpen(fd, folder, temporary, file.attributes, warn);
+    attributes.setOpen(fd, file.attributes, warn);
     giveName(writer, folder, temporary, own, file.name);
   } catch (error) {
     removeOwn(host, folder, temporary, own);

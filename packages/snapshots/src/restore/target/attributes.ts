@@ -1,5 +1,5 @@
 import type { Folder, Host, Stat, Time } from "../../files/host.ts";
-import { fchmodSync, fchownSync } from "node:fs";
+import { closeSync, constants, fchmodSync, fchownSync } from "node:fs";
 import type { Entry } from "../../format/tree/entry.ts";
 import type { RestoreOptions } from "../options.ts";
 import { codeOf } from "../../files/errors.ts";
@@ -33,14 +33,23 @@ export interface Attributes {
 /** Takes attributes from entries, and sets them. Whatever a file system refuses becomes a warning. */
 export interface AttributeSetter {
   of(entry: Entry): Attributes;
-  /** Sets those of an open file, or of an open folder, whose `name` is undefined. */
-  setOpen(fd: number, at: Folder, name: Uint8Array | undefined, to: Attributes, warn: Warn): void;
-  /** Sets those of what has a name, without following it if it is a link. */
+  /** Sets those of an open file or folder. */
+  setOpen(fd: number, to: Attributes, warn: Warn): void;
+  /** Sets those of what has a name and is not a file, without following it if it is a link. */
   setNamed(folder: Folder, name: Uint8Array, isLink: boolean, to: Attributes, warn: Warn): void;
   /** Whether `change` would set anything. */
   differ(folder: Folder, name: Uint8Array, stat: Stat, to: Attributes): boolean;
-  /** Sets those that differ from what is there. */
+  /** Sets those that differ from what is there. Another file that has replaced it keeps its own. */
   change(folder: Folder, name: Uint8Array, stat: Stat, to: Attributes, warn: Warn): void;
+}
+
+/** What sets the attributes of one entry. */
+interface Calls {
+  stat(): Stat | undefined;
+  owner(uid: number, gid: number): void;
+  extended(key: string, value: Uint8Array): void;
+  mode(mode: number): void;
+  time(time: Time): void;
 }
 
 type Warn = (message: string) => void;
@@ -88,15 +97,60 @@ export function attributeSetter(host: Host, policy: AttributePolicy): AttributeS
     }
   };
 
-  const setExtended = (
-    at: Folder,
-    name: Uint8Array | undefined,
+  const ofOpen = (fd: number): Calls => ({
+    stat: () => host.statOpen(fd),
+    owner: (uid, gid) => fchownSync(fd, uid, gid),
+    extended: (key, value) => host.setAttributeOpen(fd, key, value),
+    mode: (mode) => fchmodSync(fd, mode),
+    time: (time) => host.setTimeOpen(fd, time),
+  });
+  const ofName = (folder: Folder, name: Uint8Array): Calls => ({
+    stat: () => host.stat(folder, name),
+    owner: (uid, gid) => host.setOwner(folder, name, uid, gid),
+    extended: (key, value) => host.setAttribute(folder, name, key, value),
+    mode: (mode) => host.setMode(folder, name, mode),
+    time: (time) => host.setTime(folder, name, time),
+  });
+
+  const setExtended = (calls: Calls, extended: Extended, warn: Warn): void => {
+    for (const [key, value] of allowedOf(extended, warn)) {
+      const what = `the extended attribute ${JSON.stringify(key)}`;
+      tried(what, warn, () => calls.extended(key, value));
+    }
+  };
+
+  const setAll = (calls: Calls, isLink: boolean, to: Attributes, warn: Warn): void => {
+    if (policy.owner !== "none") {
+      tried("owner and group", warn, () => calls.owner(to.uid, to.gid));
+    }
+    if (to.extended !== undefined) setExtended(calls, [...to.extended], warn);
+    if (!isLink) {
+      const mode = allowedMode(to, () => calls.stat()!, warn);
+      tried("the mode", warn, () => calls.mode(mode));
+    }
+    tried("the time", warn, () => calls.time(to.mtime));
+  };
+
+  const setDiffering = (
+    calls: Calls,
+    stat: Stat,
+    to: Attributes,
     extended: Extended,
     warn: Warn,
   ): void => {
-    for (const [key, value] of allowedOf(extended, warn)) {
-      const what = `the extended attribute ${JSON.stringify(key)}`;
-      tried(what, warn, () => host.setAttribute(at, name, key, value));
+    let current = stat;
+    if (hasOtherOwner(stat, to)) {
+      tried("owner and group", warn, () => calls.owner(to.uid, to.gid));
+      // This may have taken away set-id bits.
+      current = calls.stat() ?? stat;
+    }
+    setExtended(calls, extended, warn);
+    if (stat.type !== "link") {
+      const mode = allowedMode(to, () => current, warn);
+      if (mode !== current.mode) tried("the mode", warn, () => calls.mode(mode));
+    }
+    if (!isSameTime(stat.mtime, to.mtime)) {
+      tried("the time", warn, () => calls.time(to.mtime));
     }
   };
 
@@ -125,6 +179,46 @@ export function attributeSetter(host: Host, policy: AttributePolicy): AttributeS
     });
   };
 
+  const isOther = (stat: Stat, to: Attributes, extended: Extended): boolean => {
+    const silently = (): void => {};
+    return (
+      hasOtherOwner(stat, to) ||
+      !isSameTime(stat.mtime, to.mtime) ||
+      (stat.type !== "link" && allowedMode(to, () => stat, silently) !== stat.mode) ||
+      allowedOf(extended, silently).length > 0
+    );
+  };
+
+  /** Sets what differs on a file, unless another has its name by now, which may be one from outside. */
+  const changeFile = (
+    folder: Folder,
+    name: Uint8Array,
+    stat: Stat,
+    to: Attributes,
+    extended: Extended,
+    warn: Warn,
+  ): void => {
+    let fd: number;
+    try {
+      fd = host.openFile(folder, name, constants.O_RDONLY);
+    } catch (error) {
+      const code = codeOf(error);
+      if (code === undefined) throw error;
+      // Only for root could the other file be another user's, and root may read all.
+      if (code === "EACCES") setDiffering(ofName(folder, name), stat, to, extended, warn);
+      else warn(`its attributes cannot be set: ${code}`);
+      return;
+    }
+    try {
+      const { inode, device, links } = host.statOpen(fd);
+      const isSame = inode === stat.inode && device === stat.device && links === stat.links;
+      if (isSame) setDiffering(ofOpen(fd), stat, to, extended, warn);
+      else warn("its attributes are not set, because another file has replaced it");
+    } finally {
+      closeSync(fd);
+    }
+  };
+
   return {
     of({ mode, mtime, uid, gid, extra }) {
       return {
@@ -135,51 +229,22 @@ export function attributeSetter(host: Host, policy: AttributePolicy): AttributeS
         extended: extra.attributes && copied(extra.attributes),
       };
     },
-    setOpen(fd, at, name, to, warn) {
-      if (policy.owner !== "none") {
-        tried("owner and group", warn, () => fchownSync(fd, to.uid, to.gid));
-      }
-      if (to.extended !== undefined) setExtended(at, name, [...to.extended], warn);
-      const mode = allowedMode(to, () => host.statOpen(fd), warn);
-      tried("the mode", warn, () => fchmodSync(fd, mode));
-      tried("the time", warn, () => host.setTimeOpen(fd, to.mtime));
+    setOpen(fd, to, warn) {
+      setAll(ofOpen(fd), false, to, warn);
     },
     setNamed(folder, name, isLink, to, warn) {
-      if (policy.owner !== "none") {
-        tried("owner and group", warn, () => host.setOwner(folder, name, to.uid, to.gid));
-      }
-      if (to.extended !== undefined) setExtended(folder, name, [...to.extended], warn);
-      if (!isLink) {
-        const mode = allowedMode(to, () => host.stat(folder, name)!, warn);
-        tried("the mode", warn, () => host.setMode(folder, name, mode));
-      }
-      tried("the time", warn, () => host.setTime(folder, name, to.mtime));
+      setAll(ofName(folder, name), isLink, to, warn);
     },
     differ(folder, name, stat, to) {
-      const silently = (): void => {};
-      return (
-        hasOtherOwner(stat, to) ||
-        !isSameTime(stat.mtime, to.mtime) ||
-        (stat.type !== "link" && allowedMode(to, () => stat, silently) !== stat.mode) ||
-        allowedOf(differingExtended(folder, name, to), silently).length > 0
-      );
+      return isOther(stat, to, differingExtended(folder, name, to));
     },
     change(folder, name, stat, to, warn) {
-      let current = stat;
-      if (hasOtherOwner(stat, to)) {
-        tried("owner and group", warn, () => host.setOwner(folder, name, to.uid, to.gid));
-        // This may have taken away set-id bits.
-        current = host.stat(folder, name) ?? stat;
-      }
-      setExtended(folder, name, differingExtended(folder, name, to), warn);
-      if (stat.type !== "link") {
-        const mode = allowedMode(to, () => current, warn);
-        if (mode !== current.mode) {
-          tried("the mode", warn, () => host.setMode(folder, name, mode));
-        }
-      }
-      if (!isSameTime(stat.mtime, to.mtime)) {
-        tried("the time", warn, () => host.setTime(folder, name, to.mtime));
+      const extended = differingExtended(folder, name, to);
+      // Most files are as they should be, and are not opened.
+      if (stat.type === "file" && isOther(stat, to, extended)) {
+        changeFile(folder, name, stat, to, extended, warn);
+      } else {
+        setDiffering(ofName(folder, name), stat, to, extended, warn);
       }
     },
   };

@@ -78,9 +78,8 @@ export function finishFolder(
   try {
     folders.putModeBack(target);
     if (target.attributes === undefined) return;
-    const folder = folders.open(target);
     const warn = (message: string) => report.warning(target, message);
-    attributes.setOpen(folder.fd, folder, undefined, target.attributes, warn);
+    attributes.setOpen(folders.open(target).fd, target.attributes, warn);
   } catch (error) {
     assertOfOne(error);
     report.error(target, error);
