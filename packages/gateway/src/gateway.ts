@@ -32,8 +32,12 @@ export interface Gateway {
 const GRACE_MS = 30_000;
 /** Memory for long documents of XML, in bodies and answers. */
 const DOCUMENTS_BYTES = 16 * 2 ** 20;
-/** How long clients may take for a document while others wait for its memory, and stall, in ms. */
-const DOCUMENT_TIMES = { slice: 1000, stall: 500 };
+/**
+ * How long clients may take for a document while others wait for its memory, and stall, in ms. One that takes
+ * an answer at 300 KB/s seems to stall for up to a second, because its connection is only written to once a
+ * third of its buffer is free.
+ */
+const DOCUMENT_TIMES = { slice: 1000, stall: 2000 };
 /** How long the outcome of a check is kept, in ms, because anybody may ask for it. */
 const READY_TIMES = { ok: 1500, failed: 5000 };
 /** How long a check may take, in ms. */

@@ -23,7 +23,8 @@ export const PAGE_BYTES: number = 2 * 2 ** 20;
 
 /**
  * An answer whose document may be long. There is memory for it before anything is read for it, and until
- * the client has taken it: one that stalls, or takes it for long, is given up on while others wait.
+ * the client has taken it: one that stalls, or takes it slowly for long, is given up on while others wait. One
+ * that is not slow has its answer whole, and others wait for that.
  *
  * @param bytes what `make` needs; what the document needs is known only then
  * @param held memory that the request has already: it is used for the answer, and released
@@ -59,12 +60,16 @@ export async function longAnswer(
 }
 
 const PIECE_LENGTH = 64 * 1024;
+/** Bytes per second: a client that takes less on average is slow. As for content. */
+const LEAST_RATE = 128 * 1024;
 
 /** Bytes that are dropped, with their memory, with the last piece, and as soon as the client stalls. */
 function inPieces(bytes: Uint8Array, share: Share): AsyncIterableIterator<Uint8Array> {
   const { length } = bytes;
   let left: Uint8Array | undefined = bytes;
   let at = 0;
+  let began: number | undefined;
+  const isSlow = (since: number): boolean => at < (LEAST_RATE * (performance.now() - since)) / 1000;
   const drop = (): void => {
     left = undefined;
     share.release();
@@ -74,7 +79,8 @@ function inPieces(bytes: Uint8Array, share: Share): AsyncIterableIterator<Uint8A
     async next() {
       if (at === length) return { done: true, value: undefined };
       share.busy();
-      if (share.isOver()) drop();
+      began ??= performance.now();
+      if (share.isOver() && isSlow(began)) drop();
       if (left === undefined) throw new ClientGone("the client took too long");
       // A view would keep all of it while the client stalls.
       const piece = new Uint8Array(left.subarray(at, at + PIECE_LENGTH));
