@@ -121,18 +121,18 @@ export function entryRestorer(
         return;
       }
       if (group !== undefined && as !== "alone") links.add(entry, pathOf(location));
+      if (existing.action === "unchanged") {
+        const warn = (message: string) => report.warning(location, message);
+        if (!dryRun) attributes.change(folders.open(parent), name, existing.stat, to, warn);
+        report.entry(location, entry.type, "unchanged");
+        return;
+      }
     } catch (error) {
       assertOfOne(error);
       report.error(location, error);
       return;
     }
     for (const [key, value] of to.extended ?? []) extended += key.length + value.length + 256;
-    if (existing.action === "unchanged") {
-      const warn = (message: string) => report.warning(location, message);
-      if (!dryRun) attributes.change(folders.open(parent), name, existing.stat, to, warn);
-      report.entry(location, entry.type, "unchanged");
-      return;
-    }
     const joins = as === "alone" ? undefined : group;
     const planned: Planned = { ...location, attributes: to, action: existing.action, group: joins };
     if (dryRun) {

@@ -17,6 +17,7 @@ import {
 } from "node:fs";
 import { bytes, storeFolder } from "../support/repository-writer.ts";
 import { openStored, printed, snapshotOf, temporaryBase } from "./support.ts";
+import { FileError } from "../../src/files/errors.ts";
 import type { Host, Stat } from "../../src/files/host.ts";
 import type { RestoreEvent, RestoreSummary } from "../../src/restore/options.ts";
 import type { OpenSnapshot } from "../../src/read/open-snapshot.ts";
@@ -108,6 +109,21 @@ test("if-changed leaves what is the same, compares content where only the time d
   const again = await actions({ overwrite: "if-changed" });
   expect(new Set(Object.values(again))).toEqual(new Set(["unchanged"]));
   expect(given.take().get).toBe(0);
+});
+
+test("if-changed reports a file whose attributes cannot be looked at, and restores the others", async () => {
+  const closed = inode("same");
+  const failing: Host = {
+    ...host,
+    statOpen(fd) {
+      const stat = host.statOpen(fd);
+      if (stat.inode === closed) throw new FileError("EIO", "fstat");
+      return stat;
+    },
+  };
+  const summary = await restoreWith(failing, opened, { target, overwrite: "if-changed" });
+  expect(summary.errorList.map(({ path }) => Buffer.from(path).toString())).toEqual(["same"]);
+  expect(readFileSync(at("content"), "utf8")).toBe("content");
 });
 
 test("if-changed with verify compares content though the times are the same", async () => {
