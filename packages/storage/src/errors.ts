@@ -18,7 +18,7 @@
  * Everything else:
  * - `not-found`    the backend has no such blob
  * - `permission`   the server or the file system refused
- * - `unavailable`  the server could not be reached, failed, or is full
+ * - `unavailable`  the server could not be reached, failed, or is full; nothing to back up can be read
  * - `aborted`      the caller's signal fired
  * - `key`          a recipient, identity or identity file is malformed
  * - `passphrase`   the passphrase does not open the identity file

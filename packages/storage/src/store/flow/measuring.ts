@@ -35,8 +35,17 @@ export function measuringFor(controller: Controller, now: () => number): Measuri
   };
 }
 
-/** The backend with its reads of bytes measured: how long they take, and whether they are retried. */
-export function measuredReads(backend: Backend, { measure, retry: onRetry }: Measuring): Backend {
+/**
+ * The backend with its reads of bytes measured: how long they take, and whether they are retried.
+ *
+ * @param bytesOfRange what a read of a part counts as; by default nothing, because it does not show how long
+ *   the blobs are that are read as a whole
+ */
+export function measuredReads(
+  backend: Backend,
+  { measure, retry: onRetry }: Measuring,
+  bytesOfRange: (length: number) => number = () => 0,
+): Backend {
   return wrapBackend(backend, {
     get: (get) => (name, buffer, given) =>
       measure(
@@ -44,9 +53,6 @@ export function measuredReads(backend: Backend, { measure, retry: onRetry }: Mea
         (length) => length,
       ),
     getRange: (get) => (name, offset, buffer, given) =>
-      measure(
-        () => get(name, offset, buffer, { ...given, onRetry }),
-        (length) => length,
-      ),
+      measure(() => get(name, offset, buffer, { ...given, onRetry }), bytesOfRange),
   });
 }

@@ -92,7 +92,7 @@ export function parallelBlobs(
   options: ParallelOptions = {},
 ): Parallel<Backend, SizedItem> {
   const most = checkConcurrency(options.concurrency) ?? CALLS_MAX;
-  const toolOf = (measuring: Measuring) => measuredReads(backend, measuring);
+  const toolOf = (measuring: Measuring) => measuredReads(backend, measuring, (length) => length);
   const gate = createBlobGate(toolOf, budgetOf(options.memory), most);
   return {
     each: (items, work, { signal } = {}) =>

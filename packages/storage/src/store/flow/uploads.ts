@@ -8,16 +8,23 @@ const ANY_LENGTH_MS = 30_000;
 /** Bytes per millisecond: for each of these, a put has another millisecond. */
 const SLOWEST = (64 * 2 ** 10) / 1000;
 
+/** A put in flight, and what has been delivered since it began, by puts that began at `earliest` or later. */
+interface Upload {
+  readonly since: number;
+  earliest: number;
+  delivered: number;
+}
+
 /**
  * The backend with its puts bounded by their bytes: one waits while the line may be unable to carry what is
  * in flight before the put would time out. How many puts are in flight follows from those that complete, but
  * if too many share a slow line, none does.
  *
  * A put has a time that does not depend on its length. What the others take of the line has to fit into it, at
- * the slowest rate at which one put completes, or at half of the rate at which bytes have been delivered while
- * a put was in flight, as BBR estimates it (Cardwell et al., 2016): half, because a part of them may have been
- * sent before. So small items never wait, and long ones wait only for the first ones to complete, unless the
- * line is slow.
+ * the slowest rate at which one put completes, or at the highest rate at which the line has been seen to
+ * deliver. That is measured whenever a put completes: the bytes of all that completed since it began, by the
+ * time since the first of these began. So the line has carried at least as much, whatever the lengths are.
+ * Small items never wait, and long ones wait only for the first ones to complete, unless the line is slow.
  *
  * @param now milliseconds, monotonic
  */
@@ -28,11 +35,11 @@ export function boundedUploads(
   const waiting = new Set<() => void>();
   /** Bytes. */
   let inFlight = 0;
-  let delivered = 0;
+  const uploads = new Set<Upload>();
   /** Bytes per millisecond, the highest since the last retry. */
   let rate = 0;
 
-  const mayEnter = (): boolean => inFlight <= ANY_LENGTH_MS * Math.max(SLOWEST, rate / 2);
+  const mayEnter = (): boolean => inFlight <= ANY_LENGTH_MS * Math.max(SLOWEST, rate);
   const enter = async (bytes: number, signal: AbortSignal | undefined): Promise<void> => {
     let begin!: () => void;
     const entered = new Promise<void>((resolve) => {
@@ -64,16 +71,22 @@ export function boundedUploads(
       const { length } = blob;
       if (waiting.size === 0 && mayEnter()) inFlight += length;
       else await enter(length, given?.signal);
-      const [since, before] = [now(), delivered];
+      const since = now();
+      const upload: Upload = { since, earliest: since, delivered: 0 };
+      uploads.add(upload);
       const onRetry = (): void => {
         rate = 0;
         given?.onRetry?.();
       };
       try {
         await put(name, blob, { ...given, onRetry });
-        delivered += length;
-        rate = Math.max(rate, (delivered - before) / Math.max(now() - since, 1));
+        for (const each of uploads) {
+          each.delivered += length;
+          each.earliest = Math.min(each.earliest, since);
+        }
+        rate = Math.max(rate, upload.delivered / Math.max(now() - upload.earliest, 1));
       } finally {
+        uploads.delete(upload);
         leave(length);
       }
     },

@@ -100,6 +100,17 @@ describe("a store that refuses what asks whether blobs are stored", () => {
   });
 });
 
+test("headers of a scan do not show how much memory the blobs take", async () => {
+  const { backend, seen } = limited(memory());
+  const store = aliceStore({ backend });
+  for (let i = 0; i < 60; i++) await store.put(random(70_000));
+  // Of 20 MiB for content, half is for roots, of 2 MiB each.
+  const reader = createStore({ backend, identities: [bob], memory: 180 * 2 ** 20 });
+  seen.most = 0;
+  for await (const { kind } of reader.scan()) expect(kind).toBe("closed");
+  expect(seen.most).toBeLessThanOrEqual(6);
+});
+
 test.each(["a dedup secret", "a journal"])(
   "chunks that are skipped with %s are as many as before once nothing is refused",
   async (how) => {
