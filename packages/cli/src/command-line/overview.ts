@@ -78,7 +78,7 @@ export const EXIT_CODES = `Exit codes:
   3    not found
   4    no identity can open it
   5    damaged or forged data
-  6    store unavailable or access denied
+  6    store unavailable, access denied, or nothing readable to back up
   7    a snapshot was made, but some files could not be read
   130  interrupted
 `;

@@ -8,7 +8,7 @@ import { namesOf } from "../read/paths.ts";
  * above the paths that were given has only what leads to these, whatever else was in it.
  */
 export interface Coverage {
-  /** Of the folder whose entries go into the target; undefined if the snapshot does not tell. */
+  /** Of the folder whose entries go into the target; undefined if the snapshot does not record that. */
   readonly root: Root | undefined;
   /** Whether the backup was told to leave out what has this path below the target, by a pattern. */
   leavesOut(path: readonly string[]): boolean;

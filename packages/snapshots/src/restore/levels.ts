@@ -18,7 +18,7 @@ export interface Level {
   readonly location: Location;
   readonly depth: number;
   readonly selected: Selected;
-  /** What the backup looked at in it; undefined if the snapshot does not tell. */
+  /** What the backup looked at in it; undefined if the snapshot does not record that. */
   readonly covered: Root | undefined;
   /** Undefined until something in it is restored, if it is only on the way to what is included. */
   folder: TargetFolder | undefined;
@@ -98,7 +98,7 @@ export function walkedLevels(
     if (options.delete !== true || level.selected !== "all" || level.folder === undefined) return;
     if (level.folder.isNew || !isFolder) return;
     if (level.covered === undefined && (level.above === undefined || level.above.covered)) {
-      const why = "the snapshot does not tell whether its backup looked at everything in it";
+      const why = "the snapshot does not record whether its backup covered this folder";
       report.warning(level.folder, `${why}, so nothing in it is deleted`);
     }
     if (level.covered?.isGiven !== true) return;

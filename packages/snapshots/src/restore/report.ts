@@ -7,6 +7,7 @@ import type {
 } from "./options.ts";
 import type { Entry } from "../format/tree/entry.ts";
 import { inPath } from "../read/paths.ts";
+import { untilAborted } from "../read/aborted.ts";
 
 /** Where an entry is: the folder it is in, whose path is put together only if someone asks. */
 export interface Location {
@@ -23,11 +24,11 @@ export interface Report {
   error(at: Location, error: unknown): void;
   warning(at: Location, message: string): void;
   /**
-   * Waits for the listener, if it returned promises.
+   * Waits for the listener, if it returned promises: perhaps for someone who reads what it prints.
    *
-   * @throws what they are rejected with
+   * @throws what they are rejected with; StorageError `aborted`
    */
-  settled(): Promise<unknown> | undefined;
+  settled(signal: AbortSignal | undefined): Promise<void> | undefined;
   /** Ends with the last event. */
   summary(): Omit<RestoreSummary, "snapshot">;
 }
@@ -109,11 +110,11 @@ export function restoreReport(onEvent: RestoreOptions["onEvent"]): Report {
       if (warningList.length < LIST_MAX) warningList.push({ path, message });
       emit({ kind: "warning", path, message });
     },
-    settled() {
+    settled(signal) {
       if (listening.length === 0) return undefined;
       const all = listening;
       listening = [];
-      return Promise.all(all);
+      return untilAborted(Promise.all(all), signal);
     },
     summary() {
       emit({ kind: "progress", counts: { ...counts } });

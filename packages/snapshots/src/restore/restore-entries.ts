@@ -7,7 +7,6 @@ import type { Selection } from "./selection.ts";
 import { coverageOf } from "./coverage.ts";
 import { entryRestorer } from "./restore-entry.ts";
 import { otherTurns } from "./contents/content-hash.ts";
-import { untilAborted } from "../read/aborted.ts";
 import { walkedLevels } from "./levels.ts";
 
 /** Entries that are collected before their packs are fetched: so many, whatever the tree has. */
@@ -75,17 +74,12 @@ export async function restoreEntries(
     size = 0;
   };
 
-  /** It may wait for someone who reads what it prints. */
-  const listener = (): Promise<void> | undefined => {
-    const settled = report.settled();
-    return settled && untilAborted(settled, signal);
-  };
-
   try {
     for await (const each of walked()) {
       enters = await restoreWalked(each);
       if (size >= WINDOW || entries.isFull) await flush();
-      await listener();
+      const listening = report.settled(signal);
+      if (listening !== undefined) await listening;
       if (performance.now() - turn > TURN_MS) {
         context.freeMemory();
         await otherTurns(signal);
@@ -94,7 +88,6 @@ export async function restoreEntries(
     }
     levels.leaveFrom(base);
     await flush();
-    await listener();
   } finally {
     entries.close();
   }

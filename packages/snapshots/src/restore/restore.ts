@@ -83,7 +83,9 @@ export async function restoreWith(
     await restoreEntries(context, opened, at, selection, options);
     const { head, marker } = opened.found;
     const snapshot = { name: head.name, time: head.time, address: marker.address };
-    return { ...report.summary(), snapshot };
+    const summary = report.summary();
+    await report.settled(signal);
+    return { ...summary, snapshot };
   } finally {
     await threads.close();
     folders.close();

@@ -12,12 +12,13 @@ import { runBackup } from "./run-backup.ts";
 /**
  * Backs up folders as a snapshot. Of the store it needs the rights to put and to list, and no key that
  * reads; the repository has to be open with a writer. Files that cannot be read are reported and left
- * out, and the snapshot is made all the same.
+ * out, and the snapshot is made all the same, unless none of the paths can be read.
  *
  * @throws StorageError `usage` if options are wrong, the clock of this host is more than an hour off, or
  *   another backup has the cache; `key` if a recipient is malformed; `rollback` if the store does not
- *   list what this machine sent; `unavailable` if it took too long to be safe; `aborted`; what the
- *   backend throws. Nothing that was stored before is harmed, and the next backup goes on.
+ *   list what this machine sent; `unavailable` if none of the paths could be read, or the backup took too
+ *   long to be safe; `aborted`; what the backend throws. Nothing that was stored before is harmed, and the
+ *   next backup goes on.
  */
 export async function backup(
   repository: Repository,

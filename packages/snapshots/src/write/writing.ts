@@ -172,7 +172,7 @@ export function writing(given: WritingOptions): Writing {
       host: given.host,
       user: given.user,
       paths: upTo(options.paths, ({ length }) => length),
-      excludes: upTo(options.excludes ?? [], ({ length }) => 3 * length),
+      excludes: recordedExcludes(options.excludes ?? []),
       start: given.startTime,
       end: Math.trunc(ownTime()),
       totals: {
@@ -231,6 +231,12 @@ export function writing(given: WritingOptions): Writing {
       await store.abandon();
     },
   };
+}
+
+/** A restore deletes nothing that matches them. So if there is no room for all, the last one is `*`. */
+function recordedExcludes(excludes: readonly string[]): string[] {
+  const recorded = upTo(excludes, ({ length }) => 3 * length);
+  return recorded.length === excludes.length ? recorded : [...recorded, "*"];
 }
 
 /** As many items as a snapshot has room for. */

@@ -2,7 +2,7 @@
 import { type Given, given } from "../write/support.ts";
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { bytes, storeFolder } from "../support/repository-writer.ts";
-import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { openStored, printed, temporaryBase } from "./support.ts";
 import type { BackupOptions } from "../../src/write/options.ts";
@@ -71,7 +71,8 @@ test("a path that was given relative, or through a link, is known by where it is
   process.chdir(at.source);
   try {
     make("old");
-    const paths = [Buffer.from("documents/../documents")];
+    symlinkSync(".", "link");
+    const paths = [Buffer.from("link/documents/../documents")];
     const path = join(at.source, "documents");
     expect(await restored({ paths }, { path })).toMatchObject({ deleted: 1, warnings: 0 });
     expect((await at.read()).snapshot.paths.map((each) => Buffer.from(each).toString())).toEqual([
@@ -89,6 +90,13 @@ test("what matches a pattern that the backup excluded stays", async () => {
   expect(await restored({ excludes }, { path: at.source })).toMatchObject({ warnings: 0 });
   expect(kept.filter(existsSync)).toEqual(kept);
   expect(surplus.filter(existsSync)).toEqual([]);
+});
+
+test("with more patterns than a snapshot has room for, nothing is deleted", async () => {
+  const kept = ["documents/old", "documents/disk.iso"].map(make);
+  const excludes = [...Array.from({ length: 3000 }, (_, i) => `pattern-${i}`), "*.iso"];
+  const { deleted } = await restored({ excludes }, { path: at.source });
+  expect([deleted, ...kept.map(existsSync)]).toEqual([0, true, true]);
 });
 
 test.each([

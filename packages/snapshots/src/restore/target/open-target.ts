@@ -2,7 +2,7 @@ import type { Folder, Host } from "../../files/host.ts";
 import type { Attributes } from "./attributes.ts";
 import { StorageError } from "@idk/storage";
 import { codeOf } from "../../files/errors.ts";
-import { fchmodSync, mkdirSync } from "node:fs";
+import { mkdirSync } from "node:fs";
 import { isUnfinished, markUnfinished } from "./unfinished.ts";
 import { shownPath } from "../../read/paths.ts";
 
@@ -38,7 +38,6 @@ export function openTarget(
       if (!isUnfinished(host.statOpen(handle.fd))) {
         return { handle, isNew: false, attributes: undefined };
       }
-      if (attributes === undefined && !dryRun) fchmodSync(handle.fd, 0o777 & ~process.umask());
       return { handle, isNew: false, attributes };
     } catch (error) {
       if (codeOf(error) !== "ENOENT") throw error;
