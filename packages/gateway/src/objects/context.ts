@@ -1,9 +1,10 @@
-import type { Address, Backend, Store } from "@idk/storage";
+import type { Address, Backend, CallOptions, Store } from "@idk/storage";
 import { inParallel, parallelRequests } from "@idk/storage/blobs";
 import type { Catalog } from "../catalog/catalog.ts";
 import type { MacKeys } from "./identity/mac.ts";
 import type { Deletion } from "./identity/manifest.ts";
 import type { Run } from "./lineage/run.ts";
+import { isTransient } from "./maintenance/inspect-root.ts";
 import type { Budget, Need, Share, Waiting } from "./memory/budget.ts";
 import type { PassedBytes } from "./memory/garbage.ts";
 import type { Writes } from "./write/writes.ts";
@@ -114,23 +115,30 @@ const DELETIONS_MAX = 64;
 
 /**
  * Deletes blobs that nothing refers to, such as those of a write that failed. What cannot be deleted
- * now is left to a sweep.
+ * now is left to a sweep: all that is left once the store is unavailable, or the signal fires.
  *
  * @returns whether all are deleted
  */
 export async function discard(
   { backend }: Pick<ObjectsContext, "backend">,
   addresses: readonly Address[],
+  signal?: AbortSignal,
 ): Promise<boolean> {
   // For each call, so that a client does not wait for what others delete.
   const requests = parallelRequests();
   let all = true;
-  await inParallel(addresses, DELETIONS_MAX, (address) =>
-    requests
-      .one((given) => backend.delete(address, given))
-      .catch(() => {
-        all = false;
-      }),
-  );
+  const remove = async (address: Address, isWanted: () => boolean): Promise<void> => {
+    const request = async (given: CallOptions): Promise<void> => {
+      if (isWanted()) await backend.delete(address, given);
+    };
+    try {
+      await requests.one(request, { signal });
+    } catch (error) {
+      all = false;
+      // Each of the others would be retried for as long.
+      if (isTransient(error)) throw error;
+    }
+  };
+  await inParallel(addresses, DELETIONS_MAX, remove).catch(() => {});
   return all;
 }

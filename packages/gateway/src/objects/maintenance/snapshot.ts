@@ -27,7 +27,7 @@ export async function storeSnapshot(
   signal?: AbortSignal,
 ): Promise<boolean> {
   return withLease(context, "snapshot", randomUUID(), async (isHeld) => {
-    const { backend, catalog, memory, catalogId, now, run, writes } = context;
+    const { backend, catalog, catalogId, now, run, writes } = context;
     const marked = requireMarkers(backend);
     await requireNewest(context, inspector, signal);
     await run.ready();
@@ -38,32 +38,19 @@ export async function storeSnapshot(
     // A snapshot may take long, and no row names its chunks until it is recorded.
     const write = writes.adopt(seq);
     try {
-      const need = 2 * memory.chunkSize;
-      const share = await memory.large.acquire({ least: need, most: need }, { signal });
-      try {
-        let size = 0;
-        const counted = async function* (): AsyncGenerator<Uint8Array> {
-          for await (const row of encodeRows(catalog.exportRows())) {
-            size += row.length;
-            yield row;
-          }
-        };
-        const address = await storeRows(context, counted(), signal);
-        const manifest = encodeManifest({
-          contents: [{ address, size, md5: "", part: 1 }],
-          parts: [],
-          writes: begun.writes,
-          began: begun.began,
-        });
-        const record = { type: "snapshot", catalog: catalogId, seq, time } as const;
-        const root = await putRecord(context, record, manifest, signal);
-        if (!isHeld() || !write.isAlive()) throw new LineageError("another process took over");
-        // First: a marker newer than what the catalog remembers means that the catalog is an old copy.
-        await catalog.recordSnapshot({ seq, time, name: root });
-        await marked.putMarker(markerOf(seq, root), { signal });
-      } finally {
-        share.release();
-      }
+      const { address, size } = await storeRows(context, signal);
+      const manifest = encodeManifest({
+        contents: [{ address, size, md5: "", part: 1 }],
+        parts: [],
+        writes: begun.writes,
+        began: begun.began,
+      });
+      const record = { type: "snapshot", catalog: catalogId, seq, time } as const;
+      const root = await putRecord(context, record, manifest, signal);
+      if (!isHeld() || !write.isAlive()) throw new LineageError("another process took over");
+      // First: a marker newer than what the catalog remembers means that the catalog is an old copy.
+      await catalog.recordSnapshot({ seq, time, name: root });
+      await marked.putMarker(markerOf(seq, root), { signal });
     } finally {
       await write.end();
     }
@@ -71,23 +58,38 @@ export async function storeSnapshot(
   });
 }
 
-/** @throws what the store throws, after the chunks that it has stored were deleted, if there is time for that */
+/**
+ * Stores all rows of the catalog as content, in memory for two chunks.
+ *
+ * @returns the content root, and how many bytes the rows have
+ * @throws what the store throws, after the chunks that it has stored were deleted, as far as the store and the
+ *   signal allow
+ */
 async function storeRows(
-  context: ObjectsContext,
-  rows: AsyncIterable<Uint8Array>,
+  { backend, catalog, contents, memory }: ObjectsContext,
   signal: AbortSignal | undefined,
-): Promise<Address> {
+): Promise<{ address: Address; size: number }> {
+  const need = 2 * memory.chunkSize;
+  const share = await memory.large.acquire({ least: need, most: need }, { signal });
   const stored: Address[] = [];
+  let size = 0;
+  async function* rows(): AsyncGenerator<Uint8Array> {
+    for await (const row of encodeRows(catalog.exportRows())) {
+      size += row.length;
+      yield row;
+    }
+  }
   try {
-    return await context.contents.put(rows, {
-      journal: journalOf(stored),
-      concurrency: 1,
-      signal,
-    });
+    const journal = journalOf(stored);
+    const address = await contents.put(rows(), { journal, concurrency: 1, signal });
+    return { address, size };
   } catch (error) {
+    share.release();
     // Whoever stops it does not wait for deletions: a sweep finds the chunks.
-    if (signal?.aborted !== true) await discard(context, stored);
+    await discard({ backend }, stored, signal);
     throw error;
+  } finally {
+    share.release();
   }
 }
 

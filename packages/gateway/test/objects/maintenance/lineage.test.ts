@@ -18,6 +18,7 @@ import {
   put,
   read,
   rebuiltOf,
+  type Rig,
 } from "../support.ts";
 
 test("an old copy of a catalog writes, deletes and stores nothing", async () => {
@@ -63,12 +64,7 @@ test.each([false, true])(
         },
     });
     await using rig = await openRig({ backend });
-    // Rows of several chunks.
-    for (let i = 0; i < 12; i++) {
-      const headers = { "x-amz-meta-long": Buffer.from(bytesOf(100_000, i)).toString("hex") };
-      const object = inline(await rig.catalog.nextSeq(), { headers });
-      await rig.catalog.commitPut(putOf(rig.bucket, `${i}`, object));
-    }
+    await addRows(rig);
     const before = await blobsOf(backend);
     left = 2;
     const failure = await failureOf(rig.objects.maintenance.snapshot(stopped.signal));
@@ -76,6 +72,35 @@ test.each([false, true])(
     expect(await blobsOf(backend)).toHaveLength(before.length + (isStopped ? 2 : 0));
   },
 );
+
+test("a snapshot that deletes what it has stored holds no memory, and ends once it is stopped", async () => {
+  const stopped = new AbortController();
+  const { promise: isDeleting, resolve: reach } = Promise.withResolvers<void>();
+  let left = Infinity;
+  const backend = wrapBackend(memory(), {
+    put:
+      (inner) =>
+      async (...given) => {
+        left -= 1;
+        if (left < 0) throw new Error("down");
+        await inner(...given);
+      },
+    // As one that is retried for long.
+    delete: () => (_, given) =>
+      new Promise((_, reject) => {
+        given?.signal?.addEventListener("abort", () => reject(new Error("aborted")));
+        reach();
+      }),
+  });
+  await using rig = await openRig({ backend });
+  await addRows(rig);
+  left = 2;
+  const failing = failureOf(rig.objects.maintenance.snapshot(stopped.signal));
+  await isDeleting;
+  expect(rig.objects.metrics().budgetUsed).toBe(0);
+  stopped.abort();
+  expect((await failing).message).toContain("down");
+});
 
 test("an old copy that is not recognised sweeps no object that it does not know", async () => {
   await using rig = await openRig();
@@ -268,6 +293,15 @@ test("a new catalog is not taken for that of a store without markers", async () 
   const objects = await objectsOf(rig, { backend, catalog });
   expect(await failureOf(objects.maintenance.snapshot())).toBeInstanceOf(LineageError);
 });
+
+/** Adds rows of several chunks to a catalog. */
+async function addRows({ catalog, bucket }: Rig): Promise<void> {
+  for (let i = 0; i < 12; i++) {
+    const headers = { "x-amz-meta-long": Buffer.from(bytesOf(100_000, i)).toString("hex") };
+    const object = inline(await catalog.nextSeq(), { headers });
+    await catalog.commitPut(putOf(bucket, `${i}`, object));
+  }
+}
 
 function closing<T extends { close(): Promise<void> }>(catalog: T): T & AsyncDisposable {
   return { ...catalog, [Symbol.asyncDispose]: () => catalog.close() };
