@@ -91,7 +91,7 @@ export async function withManifest<T>(
   work: (share: Share | undefined) => Promise<T>,
 ): Promise<T> {
   if (rows <= SHORT_ROWS) return work(undefined);
-  const share = await memory.large.acquire(manifestNeed(rows), waiting);
+  const share = await memory.large.acquire(manifestNeed(memory, rows), waiting);
   try {
     return await work(share);
   } finally {
@@ -99,9 +99,13 @@ export async function withManifest<T>(
   }
 }
 
-/** What the rows of a manifest take. */
-export function manifestNeed(rows: number): Need {
-  return { least: rows * ROW_BYTES, most: rows * ROW_BYTES };
+/**
+ * What the rows of a manifest take. One that is longer than half of the budget counts as that: it would
+ * otherwise wait until nothing else is in use, and all long content behind it.
+ */
+export function manifestNeed({ large }: Pick<Memory, "large">, rows: number): Need {
+  const bytes = Math.min(rows * ROW_BYTES, Math.floor(large.bytes / 2));
+  return { least: bytes, most: bytes };
 }
 
 /** How many chunks may be in flight with so much memory. */

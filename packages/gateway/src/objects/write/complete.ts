@@ -13,7 +13,7 @@ export async function completeUpload(
   context: ObjectsContext,
   request: CompleteRequest,
 ): Promise<Completion> {
-  const { catalog, now, collectSoon } = context;
+  const { catalog, memory, now, collectSoon } = context;
   const { bucket, upload, parts: listed, etag, checksums, condition, signal, owner } = request;
   const { key } = upload;
   const earlier = await catalog.findCompleted(bucket.id, key, upload.id);
@@ -25,7 +25,7 @@ export async function completeUpload(
     share: Share | undefined,
   ): Promise<Completion> => {
     const { contents, parts } = await openParts(context, request);
-    share?.resize(manifestNeed(contents.length + parts.length).least);
+    share?.resize(manifestNeed(memory, contents.length + parts.length).least);
     const object: UnsealedObject = {
       kind: "manifest",
       size: parts.reduce((sum, { size }) => sum + size, 0),

@@ -33,8 +33,22 @@ async function begin({ catalog, bucket }: Rig, key: string): Promise<Upload> {
   return (await catalog.createUpload({ bucket: bucket.id, key: keyOf(key), ...given }))!;
 }
 
+/** An upload with parts of so many content roots each, as a request to complete it. */
+async function uploaded(rig: Rig, key: string, count: number, roots = 1) {
+  const { catalog, bucket } = rig;
+  const upload = await begin(rig, key);
+  const parts: Part[] = [];
+  for (let number = 1; number <= count; number++) {
+    const added = part(number, await catalog.beginWrite(0));
+    const contents = Array.from({ length: roots }, (_, index) => root(`${key} ${number} ${index}`));
+    parts.push(added);
+    await catalog.putPart({ upload, part: added, contents, now: 0 });
+  }
+  return { bucket, upload, parts, etag: "", checksums: {} };
+}
+
 /** A gateway whose store answers no request until it is told to go on. */
-async function pausing(rig: Rig) {
+async function pausing(rig: Rig, memoryBytes = MEMORY) {
   const { promise: pause, resolve: goOn } = Promise.withResolvers<void>();
   let stored = 0;
   const backend = wrapBackend(rig.backend, {
@@ -46,7 +60,7 @@ async function pausing(rig: Rig) {
         await inner(...given);
       },
   });
-  const objects = await objectsOf(rig, { backend, memoryBytes: MEMORY });
+  const objects = await objectsOf(rig, { backend, memoryBytes });
   return {
     objects,
     goOn,
@@ -99,20 +113,10 @@ test("a copy to a part, and a change of tags, wait for memory as well", async ()
 
 test("a Complete of many parts waits for memory, and a short manifest takes none", async () => {
   await using rig = await openRig();
-  const { bucket, catalog } = rig;
+  const { bucket } = rig;
   const source = await addSource(rig, "source");
   const { objects, goOn, stored } = await pausing(rig);
-  const uploaded = async (key: string, count: number) => {
-    const upload = await begin(rig, key);
-    const parts: Part[] = [];
-    for (let number = 1; number <= count; number++) {
-      const added = part(number, await catalog.beginWrite(0));
-      parts.push(added);
-      await catalog.putPart({ upload, part: added, contents: [root(`${key} ${number}`)], now: 0 });
-    }
-    return { bucket, upload, parts, etag: "", checksums: {} };
-  };
-  const [long, short] = [await uploaded("long", 40), await uploaded("short", 20)];
+  const [long, short] = [await uploaded(rig, "long", 40), await uploaded(rig, "short", 20)];
   const held = Array.from({ length: 4 }, (_, index) =>
     objects.copyObject({ bucket, key: keyOf(`a${index}`), headers: {}, source }),
   );
@@ -126,5 +130,26 @@ test("a Complete of many parts waits for memory, and a short manifest takes none
   expect((await failureOf(leaving)).message).toBe("the client left");
   goOn();
   await Promise.all([...held, completing, shortly]);
+  expect(objects.metrics()).toMatchObject({ budgetUsed: 0, budgetWaiting: 0 });
+});
+
+test("a manifest that is longer than the memory takes half of it, and waits for no more", async () => {
+  await using rig = await openRig();
+  const { bucket } = rig;
+  const source = await addSource(rig, "source");
+  // For long content, this leaves half of what a copy of the source would take.
+  const { objects, goOn, stored } = await pausing(rig, 2.5 * MIB);
+  const copy = async (key: string, owner: string) =>
+    objects.copyObject({ bucket, key: keyOf(key), headers: {}, source, owner });
+  // It is known to be long only once it has its memory.
+  const upload = await uploaded(rig, "u", 40, 50);
+  const completing = objects.completeUpload({ ...upload, owner: "A" });
+  expect(await stored(1)).toBe(1);
+  expect(objects.metrics()).toMatchObject({ budgetUsed: MIB });
+  const copies = [copy("b", "B"), copy("c", "C")];
+  expect(await stored(2)).toBe(2);
+  expect(objects.metrics()).toMatchObject({ budgetUsed: 2 * MIB, budgetWaiting: 1 });
+  goOn();
+  await Promise.all([completing, ...copies]);
   expect(objects.metrics()).toMatchObject({ budgetUsed: 0, budgetWaiting: 0 });
 });
