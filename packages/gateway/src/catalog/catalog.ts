@@ -173,8 +173,8 @@ export interface Catalog {
    */
   beginWrite(now: Time, upload?: Seq): Promise<Seq>;
   /**
-   * A sign of life of writes in progress, and of the claims with the same seq, at least every
-   * `BEAT_INTERVAL`. Returns those that may still be committed: no others ever will be.
+   * A sign of life of writes in progress, and of the claims with the same seq that have not expired, at least
+   * every `BEAT_INTERVAL`. Returns those that may still be committed: no others ever will be.
    */
   beat(seqs: readonly Seq[], now: Time): Promise<ReadonlySet<Seq>>;
   /** Forgets writes that were not committed, and have left no identity root in the store. */

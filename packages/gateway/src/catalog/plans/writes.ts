@@ -55,8 +55,10 @@ export function* beat(seqs: readonly Seq[], now: Time): Plan<ReadonlySet<Seq>> {
     yield* all(
       ...eachBatch(alive, (marks, values) =>
         statement(
-          `UPDATE claims SET expires = ? WHERE seq IN ${marks}`,
+          // Not one that was given back meanwhile: its write may live on, but anybody may claim the key.
+          `UPDATE claims SET expires = ? WHERE expires > ? AND seq IN ${marks}`,
           now + CLAIM_EXPIRY,
+          now,
           ...values,
         ),
       ),

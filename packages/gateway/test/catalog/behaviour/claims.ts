@@ -8,6 +8,7 @@ import {
   NOW,
   put,
   putOf,
+  SECOND,
   using,
   type OpenFixture,
 } from "./fixture.ts";
@@ -206,6 +207,21 @@ export function claimBehaviour(open: OpenFixture): void {
       await catalog.releaseClaim(bucket.id, KEY, claim.seq, NOW);
       expect(await catalog.oldestWrite(NOW)).toBeUndefined();
       expect((await catalog.claim(bucket.id, KEY, NONE, NOW)).outcome).toBe("claimed");
+    }),
+  );
+
+  test(
+    "a claim that was given back is not extended by a sign of life that was on its way",
+    using(open, async ({ catalog, bucket }) => {
+      const claim = async () => catalog.claim(bucket.id, KEY, NONE, NOW);
+      for (const beat of [NOW - SECOND, NOW, NOW + SECOND]) {
+        const claimed = await claim();
+        if (claimed.outcome !== "claimed") throw new Error(claimed.outcome);
+        const { seq } = claimed;
+        await catalog.releaseClaim(bucket.id, KEY, seq, NOW, { mayHaveRoot: true });
+        expect(await catalog.beat([seq], beat)).toEqual(new Set([seq]));
+      }
+      expect((await claim()).outcome).toBe("claimed");
     }),
   );
 
