@@ -72,6 +72,8 @@ export interface Report {
   readonly begun: string;
   /** The same of the end, or of the last blobs that were tried again; undefined before. */
   readonly ended?: string | undefined;
+  /** How many backends a command that works on several has seen: the store, and its snapshots. */
+  readonly places?: number | undefined;
   /** How far it is; undefined at the end. */
   readonly position?: Position | undefined;
   /** What the shards add up. */
@@ -90,8 +92,6 @@ export type Counts = Readonly<Record<string, number>>;
 export interface Position {
   /** The index of the backend, if the command works on several: the store, and its snapshots. */
   readonly place: number;
-  /** How many backends there are, if it is known. */
-  readonly places?: number | undefined;
   /** The last address up to which all are done; empty at the beginning. */
   readonly after: string;
   /** For a check: the addresses of packs that were found sound, 32 bytes each, in base64. */
@@ -130,10 +130,10 @@ const SCHEMA: GenericSchema<unknown, Report> = object({
   shard: object({ index: shardNumber, count: shardNumber }),
   begun: time,
   ended: optional(time),
+  places: optional(amount),
   position: optional(
     object({
       place: amount,
-      places: optional(amount),
       after: pipe(string(), regex(/^(?:[0-9a-f]{64})?$/u)),
       sound: optional(base64),
       object: optional(object({ bucket: amount, key: base64 })),
@@ -156,7 +156,7 @@ const SCHEMA: GenericSchema<unknown, Report> = object({
 });
 
 /** What a run is about, which the report of an earlier run has to agree with. */
-export type Subject = Pick<Report, "command" | "options" | "stores" | "shard">;
+export type Subject = Pick<Report, "command" | "options" | "stores" | "shard" | "places">;
 
 /** The first option that two runs differ in, and its values; undefined if there is none. */
 export function otherOption(

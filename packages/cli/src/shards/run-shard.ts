@@ -40,7 +40,8 @@ export interface ShardProgress {
 /**
  * Begins or continues the work on a shard. Prints a note if an earlier run has begun or done it.
  *
- * @throws Failure `usage` if the file cannot be used, or is the report of something else
+ * @throws Failure `usage` if the file cannot be used, or is the report of something else; `unavailable` if
+ *   there is work left on a store with snapshots, which are not there now
  */
 export async function openProgress(
   path: string,
@@ -49,10 +50,11 @@ export async function openProgress(
 ): Promise<ShardProgress> {
   const earlier = await readReport(path);
   if (earlier !== undefined) requireSame(earlier, subject, path);
-  let report = earlier ?? newReport(subject);
-  // At once, so that a file that cannot be written is noticed before the work.
-  if (earlier === undefined) await writeReport(path, report);
-  else if (!out.json) {
+  let report = earlier === undefined ? newReport(subject) : withPlaces(earlier, subject);
+  // At once, so that a file that cannot be written is noticed before the work, and a run that ends early leaves
+  // what it has seen.
+  if (report !== earlier) await writeReport(path, report);
+  if (earlier !== undefined && !out.json) {
     await out.note(`idk: shard ${shardText(subject.shard)} ${stateOf(report, path)}`);
   }
   return {
@@ -99,6 +101,21 @@ function requireSame(earlier: Report, subject: Subject, path: string): void {
   if (from !== to) throw differs("the store", from, to);
   const option = otherOption(earlier, subject);
   if (option !== undefined) throw differs(`a run with ${option.name} set to`, ...option.values);
+  const isDone = earlier.position === undefined && unansweredIn(earlier).length === 0;
+  // A run without them would be complete without a look at them.
+  if (!isDone && (earlier.places ?? 0) > (subject.places ?? 0)) {
+    throw new Failure(
+      "unavailable",
+      `${path} is the report of a store with snapshots, which are not there now: check the path or the ` +
+        "mount, or delete the report to begin again",
+    );
+  }
+}
+
+/** A store may have got its first snapshots since the last run. */
+function withPlaces(earlier: Report, { places = 0 }: Subject): Report {
+  const isKnown = earlier.position === undefined || places <= (earlier.places ?? 0);
+  return isKnown ? earlier : { ...earlier, places };
 }
 
 /** Blobs that a command works on between two records of the progress. */
@@ -116,7 +133,8 @@ const RETRIED_AT_ONCE = 4;
 
 /**
  * Works on the blobs of a shard in ascending order of addresses, batch by batch, then tries those
- * again that the store did not answer for in earlier runs, and concludes.
+ * again that the store did not answer for in earlier runs, and concludes. Fails if blobs that were listed are
+ * gone and the store lists none at all, because that is how a missing mount looks.
  *
  * @param places the store, and perhaps its repository of snapshots
  * @param work works on blobs of one of them, and returns what it has counted besides failures; throws if
@@ -129,19 +147,24 @@ export async function runShard(
   session: Session,
 ): Promise<void> {
   const { out, signal } = session;
-  const progress = await openProgress(path, subject, session);
+  const progress = await openProgress(path, { ...subject, places: places.length }, session);
   const { position } = progress.report;
   // Not those of this run, for which the store may need some time.
   const unanswered = unansweredIn(progress.report);
-  const known = Math.max(position?.places ?? 0, ...unanswered.map(({ retry }) => retry.place + 1));
-  // A run without them would be complete without a look at them.
-  if (known > places.length) {
+  const requireBlobs = async (backend: Backend): Promise<void> => {
+    for await (const _ of backend.list("", { signal })) return;
     throw new Failure(
       "unavailable",
-      `${path} is the report of a store with snapshots, which are not there now: check the path or the ` +
-        "mount, or delete the report to begin again",
+      `${backend.description} has no blobs now, but it had some before: check the path or the mount; if they ` +
+        `were deleted, delete ${path} to begin again`,
     );
-  }
+  };
+  const workOn = async (place: number, blobs: readonly ListedBlob[], failedBefore: number) => {
+    const failures = recordedFailures(place, blobs, session);
+    const counts = await work({ place, blobs, failures, failedBefore });
+    if ((counts["removed"] ?? 0) > 0) await requireBlobs(places[place]!);
+    return { counts, failures: failures.recorded };
+  };
   try {
     if (position !== undefined) {
       const prefixes = prefixesOf(subject.shard);
@@ -149,11 +172,12 @@ export async function runShard(
         if (place < position.place) continue;
         const after = place === position.place ? position.after : "";
         for await (const blobs of blobBatches(backend, prefixes, after, signal)) {
-          const failures = recordedFailures(place, blobs, session);
-          const counts = await work({ place, blobs, failures, failedBefore: 0 });
-          const next = { place, places: places.length, after: blobs.at(-1)!.name };
-          await progress.record(next, counts, failures.recorded);
+          const { counts, failures } = await workOn(place, blobs, 0);
+          await progress.record({ place, after: blobs.at(-1)!.name }, counts, failures);
         }
+        const reached = progress.report.position;
+        // A store that is not mounted has nothing left to list, either.
+        if (reached?.place === place && reached.after !== "") await requireBlobs(backend);
       }
       await progress.finish();
     }
@@ -162,9 +186,8 @@ export async function runShard(
       for (let at = 0; at < here.length; at += RETRIED_AT_ONCE) {
         const tried = here.slice(at, at + RETRIED_AT_ONCE);
         const blobs = tried.map(({ retry }) => retry);
-        const failures = recordedFailures(place, blobs, session);
-        const counts = await work({ place, blobs, failures, failedBefore: blobs.length });
-        await progress.replace(tried, counts, failures.recorded);
+        const { counts, failures } = await workOn(place, blobs, blobs.length);
+        await progress.replace(tried, counts, failures);
       }
     }
   } catch (error) {

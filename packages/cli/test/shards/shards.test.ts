@@ -1,8 +1,18 @@
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
-import { cpSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from "node:fs";
+import {
+  cpSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import type { Report } from "../../src/shards/report.ts";
-import { createWorkspace, expectFailure, noise, PASSPHRASE } from "../support/cli.ts";
+import { createWorkspace, expectFailure, noise, PASSPHRASE, type Result } from "../support/cli.ts";
 import { withoutTimes } from "../support/merged.ts";
 import { newUser } from "../support/new-user.ts";
 
@@ -68,6 +78,81 @@ describe("a shard", () => {
     );
     expect(again.code).toBe(0);
     expect(readFileSync(path("complete.json"))).toEqual(before);
+  });
+});
+
+describe("a store that is not mounted when a run continues", () => {
+  /** A report as one of a run that was stopped, or of which some blobs were not answered for. */
+  const change = (name: string, changed: Partial<Report>): Report => {
+    const report = { ...read(name), ...changed };
+    writeFileSync(path(name), JSON.stringify(report));
+    return report;
+  };
+  const fileOf = (address: string): string => path(join("blobs", address.slice(0, 2), address));
+  const withoutStore = async (run: () => Promise<void>): Promise<void> => {
+    renameSync(path("blobs"), path("away"));
+    mkdirSync(path("blobs"));
+    try {
+      await run();
+    } finally {
+      rmSync(path("blobs"), { recursive: true });
+      renameSync(path("away"), path("blobs"));
+    }
+  };
+  const expectStopped = ({ code, stderr }: Result): void => {
+    expect(stderr).toContain(
+      "idk: filesystem blobs has no blobs now, but it had some before: check the path or the mount",
+    );
+    expect(code).toBe(6);
+  };
+
+  test.each(["blob", "complete"])(
+    "does not count unanswered blobs as removed: depth %s",
+    async (depth) => {
+      const name = `unmounted-${depth}.json`;
+      const more = depth === "complete" ? ["--complete"] : [];
+      await verify("1/1", name, ...more);
+      const { counts } = read(name);
+      const key = depth === "complete" ? "roots" : "blobs";
+      const retried = all
+        .slice(0, 3)
+        .map((address) => ({ place: 0, name: address, size: statSync(fileOf(address)).size }));
+      const left = change(name, {
+        counts: { ...counts, [key]: all.length - retried.length },
+        failed: { unavailable: retried.length },
+        failures: retried.map((retry) => ({
+          item: retry.name,
+          code: "unavailable",
+          message: "input/output error",
+          retry,
+        })),
+      });
+      await withoutStore(async () => {
+        expectStopped(await verify("1/1", name, ...more));
+        expect(read(name)).toEqual(left);
+      });
+      renameSync(fileOf(all[0]!), path("kept"));
+      const { code } = await verify("1/1", name, ...more);
+      renameSync(path("kept"), fileOf(all[0]!));
+      expect(code).toBe(0);
+      expect(read(name).counts).toMatchObject({ [key]: all.length - 1, removed: 1 });
+    },
+  );
+
+  test("is not taken for the end of the store", async () => {
+    await verify("1/1", "unmounted.json");
+    const { counts } = read("unmounted.json");
+    const left = change("unmounted.json", {
+      ended: undefined,
+      position: { place: 0, after: all[8]! },
+      counts: { ...counts, blobs: 9 },
+    });
+    await withoutStore(async () => {
+      expectStopped(await verify("1/1", "unmounted.json"));
+      expect(read("unmounted.json")).toEqual(JSON.parse(JSON.stringify(left)) as Report);
+    });
+    await verify("1/1", "unmounted.json");
+    expect(read("unmounted.json").counts["blobs"]).toBe(all.length);
   });
 });
 

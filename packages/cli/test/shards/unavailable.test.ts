@@ -175,22 +175,21 @@ test("a store that answers for nothing stops the shard, and its batch is tried a
 });
 
 test.each([
-  ["the store", 0],
-  ["its snapshots", 1],
-])("a run that continues in %s fails if the snapshots are not there now", async (_, stopIn) => {
+  ["at the beginning", 1, 0],
+  ["in the store", 2, 0],
+  ["in its snapshots", 4, 1],
+])("a run that continues %s fails if the snapshots are not there now", async (_, stop, place) => {
   const places = [await storeOf(300), await storeOf(300)];
-  const at = subjectOf(`snapshots-${stopIn}.json`);
+  const at = subjectOf(`snapshots-${stop}.json`);
   let isDown = true;
   const run = (backends: readonly Backend[]) => {
     let batches = 0;
     return runShard(
       at,
       backends,
-      async ({ place, blobs }) => {
+      async ({ blobs }) => {
         batches += 1;
-        if (isDown && place === stopIn && batches % 2 === 0) {
-          throw new StorageError("unavailable", "down");
-        }
+        if (isDown && batches === stop) throw new StorageError("unavailable", "down");
         return { blobs: blobs.length };
       },
       session,
@@ -199,7 +198,7 @@ test.each([
   await failureOf(run(places));
   isDown = false;
   const report = await readReport(at.path);
-  expect(report!.position).toMatchObject({ place: stopIn });
+  expect(report!.position).toMatchObject({ place });
   const error = await failureOf(run(places.slice(0, 1)));
   expect(error).toMatchObject({ code: "unavailable" });
   expect((error as Error).message).toBe(
@@ -209,6 +208,50 @@ test.each([
   expect(await readReport(at.path)).toEqual(report);
   await run(places);
   expect((await readReport(at.path))!.counts).toEqual({ blobs: 600 });
+});
+
+test("a run that tries blobs again fails if the snapshots are not there now", async () => {
+  const places = [await storeOf(5), await storeOf(5)];
+  const at = subjectOf("snapshots-unanswered.json");
+  let isBusy = true;
+  const run = (backends: readonly Backend[]) =>
+    runShard(
+      at,
+      backends,
+      async ({ place, blobs, failures }) => {
+        if (!isBusy || place === 1) return { blobs: blobs.length };
+        for (const { name } of blobs) {
+          await failures.add(name, new StorageError("unavailable", "busy"));
+        }
+        return {};
+      },
+      session,
+    );
+  await failureOf(run(places));
+  isBusy = false;
+  const report = await readReport(at.path);
+  expect(report).toMatchObject({ counts: { blobs: 5 }, failed: { unavailable: 5 } });
+  expect(await failureOf(run(places.slice(0, 1)))).toMatchObject({
+    code: "unavailable",
+    message: expect.stringContaining("snapshots, which are not there now"),
+  });
+  expect(await readReport(at.path)).toEqual(report);
+  await run(places);
+  expect((await readReport(at.path))!.counts).toEqual({ blobs: 10 });
+  // There is nothing left to look at.
+  await run(places.slice(0, 1));
+});
+
+test("snapshots that are new when a run continues have to be there for the next one, too", async () => {
+  const places = [await storeOf(5), await storeOf(5)];
+  const at = subjectOf("snapshots-new.json");
+  const down = async (): Promise<never> => {
+    throw new StorageError("unavailable", "down");
+  };
+  await failureOf(runShard(at, places.slice(0, 1), down, session));
+  await failureOf(runShard(at, places, down, session));
+  const worked = runShard(at, places.slice(0, 1), async () => ({}), session);
+  expect(await failureOf(worked)).toMatchObject({ code: "unavailable" });
 });
 
 test("a report has the times when it was begun and complete, and a later run prints the second", async () => {
