@@ -56,7 +56,7 @@ export async function checkShard(
       recorded[name] += counts[name];
     }
     const addresses = Buffer.from(sound.join(""), "hex").toString("base64");
-    await progress.record({ place: 0, after: "", sound: addresses }, counts, []);
+    await progress.record({ place: 0, after: "", sound: addresses }, { counts });
   };
   const checking: CheckShard = {
     options: {
@@ -91,7 +91,7 @@ export async function checkShard(
         attested: report.attested - recorded.attested,
         ...(Object.fromEntries(found) as Record<string, number>),
       };
-      await progress.finish(counts, failures, { snapshots, forgotten, directories });
+      await progress.finish({ counts, failures }, { snapshots, forgotten, directories });
     },
   };
   if (progress.report.position !== undefined) {

@@ -46,11 +46,12 @@ export async function checkGatewayShard(
         },
         async onChecked(place, counted) {
           if (performance.now() - recordedAt < INTERVAL) return;
-          await progress.record(positionAt(place), added(counted, recorded), found);
+          const counts = added(counted, recorded);
+          await progress.record(positionAt(place), { counts, failures: found });
           [recorded, found, recordedAt] = [counted, [], performance.now()];
         },
       });
-      await progress.finish(added(report, recorded), found);
+      await progress.finish({ counts: added(report, recorded), failures: found });
     } catch (error) {
       await session.out.flush();
       await noteStopped(error, progress.report, session);

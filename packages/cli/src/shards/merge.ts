@@ -1,5 +1,5 @@
 import { usage } from "../errors/failures.ts";
-import { addReport, otherOption, readReport, type Report, unansweredIn } from "./report.ts";
+import { addReport, otherOption, readReport, type Report } from "./report.ts";
 import { shardText } from "./shard.ts";
 
 /** A report, and the file it was read from. */
@@ -87,7 +87,7 @@ function requireAlike(first: ReadReport, other: ReadReport): void {
 /** What to do about blobs that the store did not answer for; undefined if there are none. */
 export function unansweredText(reports: readonly ReadReport[]): string | undefined {
   const shards = reports.flatMap(({ report }) =>
-    unansweredIn(report).length > 0 ? [report.shard] : [],
+    report.unanswered.length > 0 ? [report.shard] : [],
   );
   const [first] = shards;
   if (first === undefined) return undefined;

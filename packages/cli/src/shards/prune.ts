@@ -42,7 +42,7 @@ export async function pruneShard(
         missing,
       };
       // Each shard deletes all of them, before any blob.
-      await progress.finish(counts, [], { markers: deleted.markers, graceSeconds });
+      await progress.finish({ counts }, { markers: deleted.markers, graceSeconds });
     } catch (error) {
       await noteStopped(error, progress.report, session);
       throw error;

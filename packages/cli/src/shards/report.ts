@@ -30,7 +30,7 @@ import {
 } from "../errors/failures.ts";
 import { AT_ONCE } from "../input/small-file.ts";
 import { replaceFile } from "../replace-file.ts";
-import { type Shard, SHARDS_MAX } from "./shard.ts";
+import { type Shard, SHARDS_MAX, shardText } from "./shard.ts";
 
 /** The commands that work on shards. */
 export const SHARDED = ["verify", "copy", "check", "prune", "gateway check"] as const;
@@ -43,20 +43,25 @@ export interface ReportedFailure {
   readonly item?: string | undefined;
   readonly code: FailureCode;
   readonly message: string;
-  /** The blob, if the store did not answer for it: the next run tries it again. */
-  readonly retry?: Retry | undefined;
 }
 
-interface Retry {
+/** A blob that the store did not answer for: the next run tries it again. */
+export interface UnansweredBlob {
   /** The index of the backend, as in a position. */
   readonly place: number;
   readonly name: string;
   /** Bytes, as listed. */
   readonly size: number;
+  /** Of its failure. */
+  readonly code: FailureCode;
 }
 
-interface Unanswered extends ReportedFailure {
-  readonly retry: Retry;
+/** What was done, to add to a report. */
+export interface Outcome {
+  readonly counts: Counts;
+  readonly failures: readonly ReportedFailure[];
+  /** Those of the failures that are to be tried again. */
+  readonly unanswered: readonly UnansweredBlob[];
 }
 
 /** What a shard has done so far or in all: the file of `--report`, which `idk merge-reports` reads. */
@@ -84,6 +89,8 @@ export interface Report {
   readonly failed: Readonly<Partial<Record<FailureCode, number>>>;
   /** The first failures. */
   readonly failures: readonly ReportedFailure[];
+  /** All blobs that failed because the store did not answer for them. */
+  readonly unanswered: readonly UnansweredBlob[];
 }
 
 export type Counts = Readonly<Record<string, number>>;
@@ -108,6 +115,9 @@ export const FOUND = "found ";
 
 /** Failures that a report names; the others are counted. */
 const FAILURES_MAX = 1000;
+
+/** Blobs to try again that a report has: they take up to 15 MB, and each record writes them. */
+export const UNANSWERED_MAX = 100_000;
 
 /** Beyond it, a file is no report. */
 const LENGTH_MAX = 2 ** 28;
@@ -143,15 +153,12 @@ const SCHEMA: GenericSchema<unknown, Report> = object({
   shared: counts,
   failed: record(code, amount) as GenericSchema<unknown, Report["failed"]>,
   failures: pipe(
-    array(
-      object({
-        item: optional(text),
-        code,
-        message: text,
-        retry: optional(object({ place: amount, name: address, size: amount })),
-      }),
-    ),
+    array(object({ item: optional(text), code, message: text })),
     maxLength(FAILURES_MAX),
+  ),
+  unanswered: pipe(
+    array(object({ place: amount, name: address, size: amount, code })),
+    maxLength(UNANSWERED_MAX),
   ),
 });
 
@@ -179,6 +186,7 @@ export function newReport(subject: Subject): Report {
     shared: {},
     failed: {},
     failures: [],
+    unanswered: [],
   };
 }
 
@@ -210,13 +218,18 @@ export async function readReport(path: string): Promise<Report | undefined> {
     success &&
     output.shard.index <= output.shard.count &&
     (output.position === undefined) === (output.ended !== undefined) &&
-    Object.values(withoutFailures(output, output.failures).failed).every((rest) => rest >= 0)
+    countsAll(output, output.failures) &&
+    countsAll(output, output.unanswered)
   ) {
     return output;
   }
   throw usage(
     `${path} is not a report of this version of idk: name another file, or delete it to begin again`,
   );
+}
+
+function countsAll({ failed }: Report, failures: readonly Coded[]): boolean {
+  return Object.values(sumOf(failed, numbersOf(failures, -1))).every((rest) => rest >= 0);
 }
 
 function parsed(json: string): unknown {
@@ -236,39 +249,49 @@ export async function writeReport(path: string, report: Report): Promise<void> {
   }
 }
 
-/** Adds what was done to a report. */
-export function addTo(
-  report: Report,
-  counts: Counts,
-  failures: readonly ReportedFailure[],
-): Report {
+/**
+ * Adds what was done to a report.
+ *
+ * @throws Failure `unavailable` if the store did not answer for more blobs than a report has
+ */
+export function addTo(report: Report, ...outcomes: readonly Partial<Outcome>[]): Report {
+  const failures = outcomes.flatMap((outcome) => outcome.failures ?? []);
+  const unanswered = outcomes.flatMap((outcome) => outcome.unanswered ?? []);
+  if (report.unanswered.length + unanswered.length > UNANSWERED_MAX) {
+    throw new Failure(
+      "unavailable",
+      `stopped: the store did not answer for more than ${UNANSWERED_MAX} blobs of shard ` +
+        `${shardText(report.shard)}: check the store and run the same command again, or divide the store into more shards`,
+    );
+  }
   return {
     ...report,
-    counts: sumOf(report.counts, counts),
+    counts: outcomes.reduce((sum, outcome) => sumOf(sum, outcome.counts ?? {}), report.counts),
     failed: sumOf(report.failed, numbersOf(failures, 1)),
     failures: [...report.failures, ...failures.map(shortened)].slice(0, FAILURES_MAX),
+    unanswered: [...report.unanswered, ...unanswered],
   };
 }
 
+type Coded = Pick<ReportedFailure, "code">;
+
 /** How many there are of each code, times `factor`. */
-function numbersOf(failures: readonly ReportedFailure[], factor: 1 | -1): Report["failed"] {
+function numbersOf(failures: readonly Coded[], factor: 1 | -1): Report["failed"] {
   const numbers: Partial<Record<FailureCode, number>> = {};
   for (const { code: of } of failures) numbers[of] = (numbers[of] ?? 0) + factor;
   return numbers;
 }
 
-/** Takes failures that a report names out of it. */
-export function withoutFailures(report: Report, failures: readonly ReportedFailure[]): Report {
+/** Takes blobs of a report that are tried again out of it, and their failures. */
+export function withoutUnanswered(report: Report, tried: readonly UnansweredBlob[]): Report {
+  const blobs = new Set(tried);
+  const names = new Set(tried.map(({ name }) => name));
   return {
     ...report,
-    failed: sumOf(report.failed, numbersOf(failures, -1)),
-    failures: report.failures.filter((failure) => !failures.includes(failure)),
+    failed: sumOf(report.failed, numbersOf(tried, -1)),
+    failures: report.failures.filter(({ item }) => item === undefined || !names.has(item)),
+    unanswered: report.unanswered.filter((blob) => !blobs.has(blob)),
   };
-}
-
-/** The failures that the next run of a shard tries again. */
-export function unansweredIn({ failures }: Report): Unanswered[] {
-  return failures.filter((failure): failure is Unanswered => failure.retry !== undefined);
 }
 
 /** Adds the report of another shard that is complete, too. */
@@ -301,8 +324,8 @@ function sumOf<K extends string>(
   return sum;
 }
 
-function shortened({ item, message, ...rest }: ReportedFailure): ReportedFailure {
-  return { ...rest, item: item?.slice(0, TEXT_MAX), message: message.slice(0, TEXT_MAX) };
+function shortened({ item, code: of, message }: ReportedFailure): ReportedFailure {
+  return { code: of, item: item?.slice(0, TEXT_MAX), message: message.slice(0, TEXT_MAX) };
 }
 
 /** How many failures a report counts, and their codes. */

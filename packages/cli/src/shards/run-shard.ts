@@ -10,13 +10,14 @@ import {
   newReport,
   now,
   otherOption,
+  type Outcome,
   type Position,
   readReport,
   type Report,
   type ReportedFailure,
   type Subject,
-  unansweredIn,
-  withoutFailures,
+  type UnansweredBlob,
+  withoutUnanswered,
   writeReport,
 } from "./report.ts";
 import { prefixesOf, shardText } from "./shard.ts";
@@ -26,16 +27,17 @@ import { conclude, momentText, noteStopped } from "./summary.ts";
 export interface ShardProgress {
   readonly report: Report;
   /** Records that all is done up to a position, and what that gave. */
-  record(position: Position, counts: Counts, failures: readonly ReportedFailure[]): Promise<void>;
-  /** Records what came of earlier failures that were tried again. */
-  replace(
-    earlier: readonly ReportedFailure[],
-    counts: Counts,
-    failures: readonly ReportedFailure[],
-  ): Promise<void>;
+  record(position: Position, outcome: Partial<Outcome>): Promise<void>;
+  /** Keeps what came of blobs that were tried again, and records it at most once a second. */
+  replace(tried: readonly UnansweredBlob[], outcome: Outcome): Promise<void>;
+  /** Records what `replace` keeps. */
+  save(): Promise<void>;
   /** Records that all is done. */
-  finish(counts?: Counts, failures?: readonly ReportedFailure[], shared?: Counts): Promise<void>;
+  finish(outcome?: Partial<Outcome>, shared?: Counts): Promise<void>;
 }
+
+/** Milliseconds between two records of blobs that were tried again, because only a few are at once. */
+const INTERVAL = 1000;
 
 /**
  * Begins or continues the work on a shard. Prints a note if an earlier run has begun or done it.
@@ -57,35 +59,45 @@ export async function openProgress(
   if (earlier !== undefined && !out.json) {
     await out.note(`idk: shard ${shardText(subject.shard)} ${stateOf(report, path)}`);
   }
+  let tried: UnansweredBlob[] = [];
+  let outcomes: Outcome[] = [];
+  let savedAt = -Infinity;
+  const save = async (): Promise<void> => {
+    if (tried.length === 0) return;
+    report = { ...addTo(withoutUnanswered(report, tried), ...outcomes), ended: now() };
+    [tried, outcomes] = [[], []];
+    await writeReport(path, report);
+    savedAt = performance.now();
+  };
   return {
     get report() {
       return report;
     },
-    async record(position, counts, failures) {
-      report = { ...addTo(report, counts, failures), position };
+    async record(position, outcome) {
+      report = { ...addTo(report, outcome), position };
       await writeReport(path, report);
     },
-    async replace(tried, counts, failures) {
-      report = { ...addTo(withoutFailures(report, tried), counts, failures), ended: now() };
-      await writeReport(path, report);
+    async replace(blobs, outcome) {
+      tried.push(...blobs);
+      outcomes.push(outcome);
+      if (performance.now() - savedAt >= INTERVAL) await save();
     },
-    async finish(counts = {}, failures = [], shared = {}) {
-      const added = addTo(report, counts, failures);
-      report = { ...added, shared, position: undefined, ended: now() };
+    save,
+    async finish(outcome = {}, shared = {}) {
+      report = { ...addTo(report, outcome), shared, position: undefined, ended: now() };
       await writeReport(path, report);
     },
   };
 }
 
 function stateOf(report: Report, path: string): string {
-  const { position, ended } = report;
+  const { position, ended, unanswered } = report;
   if (position !== undefined) {
     return `continues${position.after === "" ? "" : ` after ${position.after.slice(0, 12)}`}`;
   }
-  const unanswered = unansweredIn(report).length;
-  return unanswered === 0
+  return unanswered.length === 0
     ? `is complete since ${momentText(ended)}: delete ${path} to work on it again`
-    : `continues with ${count(unanswered, "blob")} that the store did not answer for`;
+    : `continues with ${count(unanswered.length, "blob")} that the store did not answer for`;
 }
 
 function requireSame(earlier: Report, subject: Subject, path: string): void {
@@ -101,7 +113,7 @@ function requireSame(earlier: Report, subject: Subject, path: string): void {
   if (from !== to) throw differs("the store", from, to);
   const option = otherOption(earlier, subject);
   if (option !== undefined) throw differs(`a run with ${option.name} set to`, ...option.values);
-  const isDone = earlier.position === undefined && unansweredIn(earlier).length === 0;
+  const isDone = earlier.position === undefined && earlier.unanswered.length === 0;
   // A run without them would be complete without a look at them.
   if (!isDone && (earlier.places ?? 0) > (subject.places ?? 0)) {
     throw new Failure(
@@ -148,9 +160,8 @@ export async function runShard(
 ): Promise<void> {
   const { out, signal } = session;
   const progress = await openProgress(path, { ...subject, places: places.length }, session);
-  const { position } = progress.report;
   // Not those of this run, for which the store may need some time.
-  const unanswered = unansweredIn(progress.report);
+  const { position, unanswered } = progress.report;
   const requireBlobs = async (backend: Backend): Promise<void> => {
     for await (const _ of backend.list("", { signal })) return;
     throw new Failure(
@@ -159,11 +170,15 @@ export async function runShard(
         `were deleted, delete ${path} to begin again`,
     );
   };
-  const workOn = async (place: number, blobs: readonly ListedBlob[], failedBefore: number) => {
+  const workOn = async (
+    place: number,
+    blobs: readonly ListedBlob[],
+    failedBefore: number,
+  ): Promise<Outcome> => {
     const failures = recordedFailures(place, blobs, session);
     const counts = await work({ place, blobs, failures, failedBefore });
     if ((counts["removed"] ?? 0) > 0) await requireBlobs(places[place]!);
-    return { counts, failures: failures.recorded };
+    return { counts, ...failures.recorded };
   };
   try {
     if (position !== undefined) {
@@ -172,8 +187,8 @@ export async function runShard(
         if (place < position.place) continue;
         const after = place === position.place ? position.after : "";
         for await (const blobs of blobBatches(backend, prefixes, after, signal)) {
-          const { counts, failures } = await workOn(place, blobs, 0);
-          await progress.record({ place, after: blobs.at(-1)!.name }, counts, failures);
+          const outcome = await workOn(place, blobs, 0);
+          await progress.record({ place, after: blobs.at(-1)!.name }, outcome);
         }
         const reached = progress.report.position;
         // A store that is not mounted has nothing left to list, either.
@@ -182,15 +197,15 @@ export async function runShard(
       await progress.finish();
     }
     for (const place of places.keys()) {
-      const here = unanswered.filter(({ retry }) => retry.place === place);
+      const here = unanswered.filter((blob) => blob.place === place);
       for (let at = 0; at < here.length; at += RETRIED_AT_ONCE) {
         const tried = here.slice(at, at + RETRIED_AT_ONCE);
-        const blobs = tried.map(({ retry }) => retry);
-        const { counts, failures } = await workOn(place, blobs, blobs.length);
-        await progress.replace(tried, counts, failures);
+        await progress.replace(tried, await workOn(place, tried, tried.length));
       }
     }
+    await progress.save();
   } catch (error) {
+    await progress.save();
     await out.flush();
     await noteStopped(error, progress.report, session);
     throw error;
@@ -203,8 +218,8 @@ function recordedFailures(
   place: number,
   blobs: readonly ListedBlob[],
   session: Session,
-): ItemFailures & { readonly recorded: readonly ReportedFailure[] } {
-  const recorded: ReportedFailure[] = [];
+): ItemFailures & { readonly recorded: Omit<Outcome, "counts"> } {
+  const recorded = { failures: [] as ReportedFailure[], unanswered: [] as UnansweredBlob[] };
   const failures = createBlobFailures(session);
   return {
     recorded,
@@ -215,8 +230,8 @@ function recordedFailures(
       await failures.add(item, error);
       const code = codeOf(error);
       const blob = isUnanswered(code) ? blobs.find(({ name }) => name === item) : undefined;
-      const retry = blob && { place, name: blob.name, size: blob.size };
-      recorded.push({ item, code, message: messageOf(error), retry });
+      recorded.failures.push({ item, code, message: messageOf(error) });
+      if (blob) recorded.unanswered.push({ place, name: blob.name, size: blob.size, code });
     },
     repeat: failures.repeat,
     throwIfAny: failures.throwIfAny,

@@ -12,7 +12,7 @@ import type { Session } from "../session.ts";
 import type { Kind } from "../snapshots/check-steps.ts";
 import { checkFailure, describeCheck } from "../snapshots/check-summary.ts";
 import { timeText } from "../snapshots/entries.ts";
-import { type Counts, failuresOf, FOUND, type Report, unansweredIn } from "./report.ts";
+import { type Counts, failuresOf, FOUND, type Report } from "./report.ts";
 import { shardText } from "./shard.ts";
 
 /** What a report comes to, as the command on the whole store tells it. */
@@ -179,7 +179,7 @@ export async function noteStopped(error: unknown, report: Report, session: Sessi
 
 /** Prints what the next run of a shard would do, if there is something left. */
 async function noteLeft(report: Report, { out }: Session): Promise<void> {
-  const unanswered = unansweredIn(report).length;
+  const unanswered = report.unanswered.length;
   if (out.json || (report.position === undefined && unanswered === 0)) return;
   const left =
     report.position === undefined

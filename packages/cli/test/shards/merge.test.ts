@@ -18,7 +18,7 @@ function done(index: number, count: number, change: Partial<Report> = {}): Repor
   const begun = newReport({ ...SUBJECT, shard: { index, count } });
   const failed = index === 2 ? [{ item: "aa", code: "address", message: "damaged" } as const] : [];
   return {
-    ...addTo(begun, { blobs: index, bytes: 10 * index }, failed),
+    ...addTo(begun, { counts: { blobs: index, bytes: 10 * index }, failures: failed }),
     position: undefined,
     begun: `2026-03-0${index}T04:00:00.000Z`,
     ended: `2026-03-0${index}T05:30:00.000Z`,
@@ -85,9 +85,12 @@ describe("merging reports", () => {
   });
 
   test("names the shards that lack answers of the store", () => {
-    const retry = { place: 0, name: "ab".repeat(32), size: 100 };
+    const blob = { place: 0, name: "ab".repeat(32), size: 100, code: "unavailable" } as const;
     const lacking = (index: number): Report =>
-      addTo(done(index, 4), {}, [{ code: "unavailable", message: "busy", retry }]);
+      addTo(done(index, 4), {
+        failures: [{ item: blob.name, code: blob.code, message: "busy" }],
+        unanswered: [blob],
+      });
     const textOf = (...reports: readonly Report[]): string | undefined =>
       unansweredText(reports.map((report) => ({ path: "", report })));
     expect(textOf(done(1, 4), done(2, 4))).toBeUndefined();
@@ -165,14 +168,19 @@ describe("the file of a report", () => {
       "a blob to try again that is no address",
       {
         failed: { unavailable: 1 },
-        failures: [
-          { code: "unavailable", message: "", retry: { place: 0, name: "../x", size: 1 } },
-        ],
+        unanswered: [{ place: 0, name: "../x", size: 1, code: "unavailable" }],
       },
     ],
     [
       "a failure of a code that it does not count",
       { failed: { unavailable: 1 }, failures: [{ code: "address", message: "" }] },
+    ],
+    [
+      "a blob to try again of a code that it does not count",
+      {
+        failed: { address: 1 },
+        unanswered: [{ place: 0, name: "ab".repeat(32), size: 1, code: "unavailable" }],
+      },
     ],
     ["a time that is no time", { begun: "yesterday" }],
     ["complete without a time", { ended: undefined }],
@@ -196,7 +204,7 @@ describe("the file of a report", () => {
       code: "address" as const,
       message: "x".repeat(5000),
     }));
-    const report = addTo(done(1, 1), {}, failures);
+    const report = addTo(done(1, 1), { failures });
     expect(report.failed).toEqual({ address: 1500 });
     expect(report.failures).toHaveLength(1000);
     expect(report.failures[0]!.message).toHaveLength(4096);

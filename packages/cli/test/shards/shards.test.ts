@@ -114,27 +114,27 @@ describe("a store that is not mounted when a run continues", () => {
       await verify("1/1", name, ...more);
       const { counts } = read(name);
       const key = depth === "complete" ? "roots" : "blobs";
-      const retried = all
-        .slice(0, 3)
-        .map((address) => ({ place: 0, name: address, size: statSync(fileOf(address)).size }));
+      const code = "unavailable" as const;
+      const retried = all.slice(0, 3).map((address) => ({
+        place: 0,
+        name: address,
+        size: statSync(fileOf(address)).size,
+        code,
+      }));
       const left = change(name, {
         counts: { ...counts, [key]: all.length - retried.length },
         failed: { unavailable: retried.length },
-        failures: retried.map((retry) => ({
-          item: retry.name,
-          code: "unavailable",
-          message: "input/output error",
-          retry,
-        })),
+        failures: retried.map(({ name: item, code }) => ({ item, code, message: "busy" })),
+        unanswered: retried,
       });
       await withoutStore(async () => {
         expectStopped(await verify("1/1", name, ...more));
         expect(read(name)).toEqual(left);
       });
       renameSync(fileOf(all[0]!), path("kept"));
-      const { code } = await verify("1/1", name, ...more);
+      const answered = await verify("1/1", name, ...more);
       renameSync(path("kept"), fileOf(all[0]!));
-      expect(code).toBe(0);
+      expect(answered.code).toBe(0);
       expect(read(name).counts).toMatchObject({ [key]: all.length - 1, removed: 1 });
     },
   );

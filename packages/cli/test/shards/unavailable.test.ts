@@ -2,7 +2,7 @@ import { expect, setSystemTime, test } from "bun:test";
 import { type Backend, StorageError } from "@idk/storage";
 import { createHash } from "node:crypto";
 import { memory } from "@idk/storage/memory";
-import { readReport } from "../../src/shards/report.ts";
+import { newReport, readReport, UNANSWERED_MAX, writeReport } from "../../src/shards/report.ts";
 import { runShard } from "../../src/shards/run-shard.ts";
 import { createWorkspace } from "../support/cli.ts";
 import type { Session } from "../../src/session.ts";
@@ -102,6 +102,7 @@ test("a blob that the store does not answer for stops no shard, and the next run
     counts: { blobs: 600 },
     failed: { unavailable: 0 },
     failures: [],
+    unanswered: [],
   });
   worked.length = 0;
   await run();
@@ -142,6 +143,82 @@ test("a run that ends while it tries blobs again leaves the others for the next"
   expect(notes.at(-1)).toContain("lacks answers of the store for 12 blobs");
   await run(12);
   expect((await readReport(at.path))!.counts).toEqual({ blobs: names.length });
+});
+
+test("all blobs are tried again, also those whose failures the report does not name", async () => {
+  const backend = await storeOf(2500);
+  const damaged = new Set((await namesIn(backend)).slice(0, 1200));
+  const at = subjectOf("many.json");
+  let isBusy = true;
+  const run = () =>
+    runShard(
+      at,
+      [backend],
+      async ({ blobs, failures }) => {
+        for (const { name } of blobs) {
+          if (damaged.has(name)) await failures.add(name, new StorageError("address", "damaged"));
+          else if (isBusy) await failures.add(name, new StorageError("unavailable", "busy"));
+        }
+        return { blobs: blobs.length - failures.count };
+      },
+      session,
+    );
+  await failureOf(run());
+  const report = await readReport(at.path);
+  expect(report).toMatchObject({
+    counts: { blobs: 0 },
+    failed: { address: 1200, unavailable: 1300 },
+  });
+  expect(report!.failures.filter(({ code }) => code === "unavailable")).toEqual([]);
+  isBusy = false;
+  expect(await failureOf(run())).toMatchObject({ message: "1200 of 2500 blobs failed" });
+  expect(await readReport(at.path)).toMatchObject({
+    counts: { blobs: 1300 },
+    failed: { address: 1200, unavailable: 0 },
+    unanswered: [],
+  });
+});
+
+test("more blobs without an answer than a report has stop the shard before their batch", async () => {
+  const backend = await storeOf(257);
+  const at = subjectOf("full.json");
+  let isDown = true;
+  const run = () =>
+    runShard(
+      at,
+      [backend],
+      async ({ blobs, failures }) => {
+        for (const { name } of isDown ? blobs : []) {
+          await failures.add(name, new StorageError("unavailable", "busy"));
+        }
+        return { blobs: blobs.length - failures.count };
+      },
+      session,
+    );
+  const most = Array.from({ length: UNANSWERED_MAX - 256 }, (_, index) => ({
+    place: 0,
+    name: index.toString(16).padStart(64, "0"),
+    size: 100,
+    code: "unavailable" as const,
+  }));
+  await writeReport(at.path, {
+    ...newReport(at.subject),
+    failed: { unavailable: most.length },
+    unanswered: most,
+  });
+  const error = await failureOf(run());
+  expect(error).toMatchObject({
+    code: "unavailable",
+    message:
+      "stopped: the store did not answer for more than 100000 blobs of shard 1/1: check the store " +
+      "and run the same command again, or divide the store into more shards",
+  });
+  const { position, failed } = (await readReport(at.path))!;
+  expect(position?.after).toBe((await namesIn(backend))[255]);
+  expect(failed).toEqual({ unavailable: UNANSWERED_MAX });
+  isDown = false;
+  await failureOf(run());
+  expect(await readReport(at.path)).toMatchObject({ unanswered: [] });
 });
 
 test("a store that answers for nothing stops the shard, and its batch is tried again", async () => {
