@@ -46,8 +46,9 @@ export interface CopierOptions {
 const BLOB_FAULTS: ReadonlySet<ErrorCode> = new Set(["limit", "address", "format", "not-found"]);
 
 /**
- * After this many undeliverable blobs in a row, the source itself counts as broken. Fewer may be
- * single blobs on a bad disk, for which a server reports that it is busy.
+ * After this many undeliverable blobs in a row, the source itself counts as broken, or the credentials as
+ * refused. Fewer may be single blobs on a bad disk, for which a server reports that it is busy, or blobs that
+ * another account has stored.
  */
 const UNREADABLE_IN_A_ROW = 8;
 
@@ -123,10 +124,11 @@ export function createCopier(options: CopierOptions): Copier {
         unreadable.inARow = 0;
         return error;
       }
-      if (error.code !== "unavailable") throw error;
+      if (error.code !== "unavailable" && error.code !== "permission") throw error;
       unreadable.inARow += 1;
-      if (unreadable.inARow >= UNREADABLE_IN_A_ROW || !(await headSucceeds(from, name, signal)))
-        throw error;
+      if (unreadable.inARow >= UNREADABLE_IN_A_ROW) throw error;
+      // A refusal is an answer, and a HEAD request for this blob may be refused, too.
+      if (error.code === "unavailable" && !(await headSucceeds(from, name, signal))) throw error;
       return error;
     }
   };

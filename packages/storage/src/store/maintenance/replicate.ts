@@ -72,7 +72,7 @@ export interface ReplicateOptions extends CallOptions {
 /** A blob that `replicate` could not copy. */
 export interface ReplicateFailure {
   readonly name: string;
-  /** Code `address`, `format`, `limit`, `not-found`, or `unavailable` if it cannot be read. */
+  /** Code `address`, `format`, `limit`, `not-found`, or `unavailable` or `permission` if it cannot be read. */
   readonly error: StorageError;
 }
 
@@ -112,8 +112,9 @@ export interface ReplicateReport {
  *
  * @throws StorageError `usage`, `permission`, `unavailable`, `aborted`. `unavailable` also if the source
  *   does not list markers in ascending order. A blob that cannot be copied because of its own faults is
- *   counted as failed and does not stop the others. That includes blobs that the source fails to deliver
- *   (`unavailable`), provided that a HEAD request for them succeeds and fewer than 8 in a row fail.
+ *   counted as failed and does not stop the others. That includes blobs that the source refuses to deliver
+ *   (`permission`), or fails to deliver (`unavailable`) although a HEAD request for them succeeds, provided
+ *   that there are fewer than 8 of them in a row.
  */
 export async function replicate(
   from: Backend,

@@ -133,6 +133,46 @@ describe("a blob that cannot be copied", () => {
     });
   });
 
+  describe("because the source refuses to return it", () => {
+    const denied = new StorageError("permission", "access denied");
+    const copyWithout = async (refused: number) => {
+      const { from, all } = await filled();
+      const names = new Set(all.slice(0, refused));
+      const refuse = async (name: string): Promise<void> => {
+        if (names.has(name)) throw denied;
+      };
+      const source: Backend = {
+        ...from,
+        get: (name, ...given) => refuse(name).then(async () => from.get(name, ...given)),
+        head: (name, ...given) => refuse(name).then(async () => from.head(name, ...given)),
+      };
+      const errors: unknown[] = [];
+      const to = memory();
+      const end = await outcome(
+        replicate(source, to, {
+          roots: "as-listed",
+          concurrency: 1,
+          names: all,
+          onFailure: ({ error }) => errors.push(error),
+        }),
+      );
+      return { end, errors, missing: all.length - (await namesIn(to)).length };
+    };
+
+    test("is reported and skipped, and does not stop the others", async () => {
+      expect(await copyWithout(7)).toEqual({
+        end: "ok",
+        errors: Array.from({ length: 7 }, () => denied),
+        missing: 7,
+      });
+    });
+
+    test("ends the copy at the eighth in a row", async () => {
+      const { end, errors } = await copyWithout(8);
+      expect([end, errors.length]).toEqual(["permission", 7]);
+    });
+  });
+
   test("withholds the roots with if-complete", async () => {
     const { from, store, roots, chunks } = await filled();
     const to = memory();
