@@ -146,7 +146,8 @@ const RETRIED_AT_ONCE = 4;
 /**
  * Works on the blobs of a shard in ascending order of addresses, batch by batch, then tries those
  * again that the store did not answer for in earlier runs, and concludes. Fails if blobs that were listed are
- * gone and the store lists none at all, because that is how a missing mount looks.
+ * gone and the store lists none at all, because that is how a missing mount looks, and if it neither answers for
+ * blobs that are tried again nor lists any.
  *
  * @param places the store, and perhaps its repository of snapshots
  * @param work works on blobs of one of them, and returns what it has counted besides failures; throws if
@@ -177,8 +178,11 @@ export async function runShard(
   ): Promise<Outcome> => {
     const failures = recordedFailures(place, blobs, session);
     const counts = await work({ place, blobs, failures, failedBefore });
-    if ((counts["removed"] ?? 0) > 0) await requireBlobs(places[place]!);
-    return { counts, ...failures.recorded };
+    const { recorded } = failures;
+    // All blobs that are tried again may fail though the store is up, or each after a minute because it is down.
+    const isSilent = failedBefore > 0 && recorded.unanswered.length === blobs.length;
+    if (isSilent || (counts["removed"] ?? 0) > 0) await requireBlobs(places[place]!);
+    return { counts, ...recorded };
   };
   try {
     if (position !== undefined) {

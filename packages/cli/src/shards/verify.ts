@@ -56,7 +56,7 @@ export async function verifyShard(
     async ({ place, blobs, failures, failedBefore }) => {
       listed = blobs;
       const from = stores[place]!;
-      // Those that are tried again may all fail though the store is up.
+      // Those that are tried again may all fail though the store is up: then it is asked for a list.
       const refusals = failedBefore > 0 ? undefined : inARow;
       if (depth === "complete") {
         return { ...(await checkRoots(from, undefined, { refusals, failures, meter }, session)) };

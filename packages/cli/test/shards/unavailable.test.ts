@@ -221,6 +221,45 @@ test("more blobs without an answer than a report has stop the shard before their
   expect(await readReport(at.path)).toMatchObject({ unanswered: [] });
 });
 
+test("a store that is down ends a run that tries blobs again, and one that lists its blobs does not", async () => {
+  const backend = await storeOf(40);
+  const at = subjectOf("retried.json");
+  let isDown = false;
+  let lists = 0;
+  const place: Backend = {
+    ...backend,
+    list(prefix, options) {
+      lists += 1;
+      if (isDown) throw new StorageError("unavailable", "down");
+      return backend.list(prefix, options);
+    },
+  };
+  let tried = 0;
+  const run = () => {
+    [tried, lists] = [0, 0];
+    return runShard(
+      at,
+      [place],
+      async ({ blobs, failures }) => {
+        tried += blobs.length;
+        for (const { name } of blobs) {
+          await failures.add(name, new StorageError("unavailable", "busy"));
+        }
+        return {};
+      },
+      session,
+    );
+  };
+  await failureOf(run());
+  const report = await readReport(at.path);
+  expect(await failureOf(run())).toMatchObject({ message: "40 of 40 blobs failed" });
+  expect([tried, lists]).toEqual([40, 10]);
+  isDown = true;
+  expect(await failureOf(run())).toMatchObject({ code: "unavailable", message: "down" });
+  expect([tried, lists]).toEqual([4, 1]);
+  expect((await readReport(at.path))!.unanswered).toEqual(report!.unanswered);
+});
+
 test("a store that answers for nothing stops the shard, and its batch is tried again", async () => {
   const backend = await storeOf(300);
   const at = subjectOf("down.json");
