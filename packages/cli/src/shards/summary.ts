@@ -181,9 +181,10 @@ export async function noteStopped(error: unknown, report: Report, session: Sessi
 async function noteLeft(report: Report, { out }: Session): Promise<void> {
   const unanswered = report.unanswered.length;
   if (out.json || (report.position === undefined && unanswered === 0)) return;
-  const left =
+  const shard = `shard ${shardText(report.shard)}`;
+  await out.note(
     report.position === undefined
-      ? `lacks answers of the store for ${count(unanswered, "blob")}: run the same command again to try them`
-      : "is not complete: run the same command again to continue";
-  await out.note(`idk: shard ${shardText(report.shard)} ${left}`);
+      ? `idk: the store did not answer for ${count(unanswered, "blob")} of ${shard}: run the same command again to try them`
+      : `idk: ${shard} is not complete: run the same command again to continue`,
+  );
 }

@@ -87,7 +87,7 @@ test("a blob that the store does not answer for stops no shard, and the next run
   expect(first.position).toBeUndefined();
   expect(first).toMatchObject({ counts: { blobs: 597 }, failed: { unavailable: 3 } });
   expect(notes.at(-1)).toBe(
-    "idk: shard 1/1 lacks answers of the store for 3 blobs: run the same command again to try them",
+    "idk: the store did not answer for 3 blobs of shard 1/1: run the same command again to try them",
   );
 
   silent.delete(names[300]);
@@ -140,7 +140,7 @@ test("a run that ends while it tries blobs again leaves the others for the next"
     counts: { blobs: 8 },
     failed: { unavailable: 12 },
   });
-  expect(notes.at(-1)).toContain("lacks answers of the store for 12 blobs");
+  expect(notes.at(-1)).toContain("the store did not answer for 12 blobs");
   await run(12);
   expect((await readReport(at.path))!.counts).toEqual({ blobs: names.length });
 });
