@@ -13,9 +13,9 @@ const LIBRARY = "packages/storage/src";
 /** An extra HEAD request per blob. */
 const EXTRA_REQUEST: Patch = {
   file: `${LIBRARY}/store/write/store-blob.ts`,
-  find: "  await backend.put(address, blob, { signal, sha256: address });",
+  find: "  await backend.put(address, blob, { ...given, sha256: address });",
   replace:
-    "  await backend.head(address, { signal });\n  await backend.put(address, blob, { signal, sha256: address });",
+    "  await backend.head(address, given);\n  await backend.put(address, blob, { ...given, sha256: address });",
 };
 
 /** Seals the first fifth of every child twice. */
