@@ -4,7 +4,7 @@ import type { Meter } from "../../src/progress/meter.ts";
 import type { Output } from "../../src/output/output.ts";
 import { restoreReports } from "../../src/snapshots/restore-progress.ts";
 
-test("what is queued is printed in order, and whoever queues too much is asked to wait", async () => {
+test("what is queued is printed in order, and a caller that queues too much is asked to wait", async () => {
   const gate = Promise.withResolvers<void>();
   const printed: number[] = [];
   const queue = printQueue();
