@@ -85,7 +85,7 @@ async function storeRows(
     return { address, size };
   } catch (error) {
     share.release();
-    // Whoever stops it does not wait for deletions: a sweep finds the chunks.
+    // A stop does not wait for deletions: a sweep finds the chunks.
     await discard({ backend }, stored, signal);
     throw error;
   } finally {
