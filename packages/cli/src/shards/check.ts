@@ -1,7 +1,7 @@
 import { type CheckOptions, type CheckProblem, type CheckReport, isHarmless } from "@idk/snapshots";
 import type { StoreLocation } from "@idk/storage/url";
 import type { Session } from "../session.ts";
-import { isClosed, type Kind } from "../snapshots/check-steps.ts";
+import { isClosed, type Kind } from "../snapshots/check/steps.ts";
 import { FOUND, type ReportedFailure } from "./report.ts";
 import { openProgress } from "./run-shard.ts";
 import type { Part } from "./settings.ts";

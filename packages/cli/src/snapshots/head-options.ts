@@ -2,7 +2,7 @@ import type { HeadOptions } from "@idk/snapshots";
 import { messageOf } from "../errors/failures.ts";
 import { count } from "../output/text.ts";
 import type { Session } from "../session.ts";
-import { CLOSED_TO_OWNER } from "./check-steps.ts";
+import { CLOSED_TO_OWNER } from "./check/steps.ts";
 import { type OpenedRepository, ownsRepository } from "./opening/open-repository.ts";
 
 /** Refused heads that are printed. Anyone who can write to the store can make up any number. */

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { printQueue, QUEUED_MAX } from "../../src/output/print-queue.ts";
 import type { Meter } from "../../src/progress/meter.ts";
 import type { Output } from "../../src/output/output.ts";
-import { restoreReports } from "../../src/snapshots/restore-progress.ts";
+import { restoreReports } from "../../src/snapshots/progress/restore.ts";
 
 test("what is queued is printed in order, and a caller that queues too much is asked to wait", async () => {
   const gate = Promise.withResolvers<void>();

@@ -4,7 +4,7 @@ import { hostname } from "node:os";
 import { formatPeriod, parsePeriod } from "../../src/config/times.ts";
 import { contentJson, modeText, pathJson, pathText } from "../../src/snapshots/entries.ts";
 import { defaultName, hostOf, hostPattern, splitSnapshotPath } from "../../src/snapshots/names.ts";
-import { createAmounts } from "../../src/snapshots/backup-progress.ts";
+import { createAmounts } from "../../src/snapshots/progress/backup.ts";
 import { inAnyCase } from "../../src/snapshots/excludes.ts";
 import { failedLines, unfinishedLine, unfinishedOf } from "../../src/snapshots/unfinished.ts";
 import { parseCount, parseShare, parseSpan } from "../../src/snapshots/policy.ts";

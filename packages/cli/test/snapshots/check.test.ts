@@ -3,7 +3,7 @@ import type { CheckProblem } from "@idk/snapshots";
 import { StorageError } from "@idk/storage";
 import { cpSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { findings } from "../../src/snapshots/check-steps.ts";
+import { findings } from "../../src/snapshots/check/steps.ts";
 import { expectFailure, newFolder, noise, type Result } from "../support/cli.ts";
 import { json, newUser, type User } from "../support/new-user.ts";
 

@@ -30,7 +30,7 @@ import { loadRecipients } from "../../keys/recipients.ts";
 import { count, roundBytes, toHex } from "../../output/text.ts";
 import { duration } from "../../progress/words.ts";
 import type { Session } from "../../session.ts";
-import { type BackupReports, backupReports } from "../../snapshots/backup-progress.ts";
+import { type BackupReports, backupReports } from "../../snapshots/progress/backup.ts";
 import { excludesOf } from "../../snapshots/excludes.ts";
 import { failedRun, type LastRun, lastRunOf, saveLastRun } from "../../snapshots/last-run.ts";
 import { checkName, defaultName, hostOf } from "../../snapshots/names.ts";

@@ -17,11 +17,11 @@ import {
   ownsRepository,
   READING,
 } from "../../snapshots/opening/open-repository.ts";
-import { findings, isClosed } from "../../snapshots/check-steps.ts";
-import { checkFailure, describeCheck } from "../../snapshots/check-summary.ts";
+import { findings, isClosed } from "../../snapshots/check/steps.ts";
+import { checkFailure, describeCheck } from "../../snapshots/check/summary.ts";
 import { refusedText } from "../../snapshots/head-options.ts";
 import { parseShare } from "../../snapshots/policy.ts";
-import { stageMeter } from "../../snapshots/stage-meter.ts";
+import { stageMeter } from "../../snapshots/progress/stages.ts";
 import { type CheckShard, checkShard } from "../../shards/check.ts";
 import { partOf, SHARDING } from "../../shards/settings.ts";
 import { startReading } from "./open.ts";

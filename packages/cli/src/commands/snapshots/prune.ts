@@ -8,14 +8,14 @@ import { formatPeriod } from "../../config/times.ts";
 import { count, roundBytes } from "../../output/text.ts";
 import type { Session } from "../../session.ts";
 import type { HeadReports } from "../../snapshots/head-options.ts";
-import { CLOSED_TO_OWNER } from "../../snapshots/check-steps.ts";
+import { CLOSED_TO_OWNER } from "../../snapshots/check/steps.ts";
 import {
   type OpenedRepository,
   ownsRepository,
   READING,
 } from "../../snapshots/opening/open-repository.ts";
 import { warnOfMissingPacks } from "../../snapshots/missing-packs.ts";
-import { stageMeter } from "../../snapshots/stage-meter.ts";
+import { stageMeter } from "../../snapshots/progress/stages.ts";
 import { pruneShard } from "../../shards/prune.ts";
 import { partOf, SHARDING } from "../../shards/settings.ts";
 import { startReading } from "./open.ts";

@@ -7,7 +7,7 @@ import { count, roundBytes } from "../../output/text.ts";
 import { identityJson, identityText } from "../../snapshots/entries.ts";
 import { splitSnapshotPath } from "../../snapshots/names.ts";
 import { READING } from "../../snapshots/opening/open-repository.ts";
-import { restoreReports } from "../../snapshots/restore-progress.ts";
+import { restoreReports } from "../../snapshots/progress/restore.ts";
 import { unreadText } from "../../snapshots/unfinished.ts";
 import { withPathHint } from "../../snapshots/resolve.ts";
 import { startReading } from "./open.ts";

@@ -9,7 +9,7 @@ import {
   unfinishedOf,
   unreadText,
 } from "../../snapshots/unfinished.ts";
-import { backupReports } from "../../snapshots/backup-progress.ts";
+import { backupReports } from "../../snapshots/progress/backup.ts";
 import { timeText } from "../../snapshots/entries.ts";
 import { openForWriting } from "../../snapshots/opening/open-for-writing.ts";
 import {

@@ -1,9 +1,9 @@
 import type { BackupCounts, BackupEvent } from "@idk/snapshots";
-import { codeOf, reasonOrMessageOf } from "../errors/failures.ts";
-import { printQueue } from "../output/print-queue.ts";
-import type { Meter } from "../progress/meter.ts";
-import type { Session } from "../session.ts";
-import { pathJson, pathText, rootless } from "./entries.ts";
+import { codeOf, reasonOrMessageOf } from "../../errors/failures.ts";
+import { printQueue } from "../../output/print-queue.ts";
+import type { Meter } from "../../progress/meter.ts";
+import type { Session } from "../../session.ts";
+import { pathJson, pathText, rootless } from "../entries.ts";
 
 /** Prints what a backup reports. */
 export interface BackupReports {

@@ -1,7 +1,7 @@
 import type { CheckReport } from "@idk/snapshots";
-import { Failure } from "../errors/failures.ts";
-import { count, roundBytes } from "../output/text.ts";
-import { type Kind, problemsText } from "./check-steps.ts";
+import { Failure } from "../../errors/failures.ts";
+import { count, roundBytes } from "../../output/text.ts";
+import { type Kind, problemsText } from "./steps.ts";
 
 /** What a check has looked at. */
 export type CheckCounts = Pick<

@@ -1,10 +1,10 @@
 import type { RestoreEvent } from "@idk/snapshots";
-import { codeOf, type FailureCode, reasonOrMessageOf, worstOf } from "../errors/failures.ts";
-import { printQueue } from "../output/print-queue.ts";
-import { printable } from "../output/text.ts";
-import type { Meter } from "../progress/meter.ts";
-import type { Session } from "../session.ts";
-import { pathText, textOrBytes } from "./entries.ts";
+import { codeOf, type FailureCode, reasonOrMessageOf, worstOf } from "../../errors/failures.ts";
+import { printQueue } from "../../output/print-queue.ts";
+import { printable } from "../../output/text.ts";
+import type { Meter } from "../../progress/meter.ts";
+import type { Session } from "../../session.ts";
+import { pathText, textOrBytes } from "../entries.ts";
 
 /** Prints what a restore reports. */
 export interface RestoreReports {
