@@ -66,6 +66,13 @@ export function boundedUploads(
     }
   };
 
+  /** What the line carried before says nothing about what it carries now. */
+  const forget = (): void => {
+    rate = 0;
+    const at = now();
+    for (const each of uploads) [each.delivered, each.earliest] = [0, at];
+  };
+
   return wrapBackend(backend, {
     put: (put) => async (name, blob, given) => {
       const { length } = blob;
@@ -75,7 +82,7 @@ export function boundedUploads(
       const upload: Upload = { since, earliest: since, delivered: 0 };
       uploads.add(upload);
       const onRetry = (): void => {
-        rate = 0;
+        forget();
         given?.onRetry?.();
       };
       try {

@@ -131,6 +131,43 @@ test("a line that becomes slow gets fewer again", async () => {
   expect(seen).toMatchObject({ most: 3, timeouts: 0 });
 });
 
+test("what was delivered before a retry does not count after it", async () => {
+  const { backend, waiting } = gated(memory());
+  let time = 0;
+  const retries: (() => void)[] = [];
+  const noting = wrapBackend(backend, {
+    put:
+      (put) =>
+      async (...given) => {
+        retries.push(() => given[2]?.onRetry?.());
+        return put(...given);
+      },
+  });
+  const to = boundedUploads(noting, () => time);
+  const put = async () => to.put("", new Uint8Array(MiB));
+  const old = put();
+  for (let i = 0; i < 50; i++) {
+    const other = put();
+    await settle();
+    time += 10;
+    waiting.pop()!.open();
+    await other;
+  }
+  time = 46_000;
+  retries[0]!();
+  time = 100_000;
+  waiting.pop()!.open();
+  await old;
+  const later = Array.from({ length: 10 }, put);
+  await settle();
+  expect(waiting).toHaveLength(2);
+  while (waiting.length > 0) {
+    waiting.pop()!.open();
+    await settle();
+  }
+  await Promise.all(later);
+});
+
 describe("a fast line far away", () => {
   const far = { roundTrip: 50, rate: 100_000 };
 
