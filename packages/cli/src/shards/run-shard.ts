@@ -209,7 +209,8 @@ export async function runShard(
     }
     await progress.save();
   } catch (error) {
-    await progress.save();
+    // Those that are not recorded are tried again. Why the run ends matters more.
+    await progress.save().catch(() => {});
     await out.flush();
     await noteStopped(error, progress.report, session);
     throw error;
