@@ -101,7 +101,8 @@ export async function withManifest<T>(
 
 /**
  * What the rows of a manifest take. One that is longer than half of the budget counts as that: it would
- * otherwise wait until nothing else is in use, and all long content behind it.
+ * otherwise wait until nothing else is in use, and all long content behind it. So two of these may take more
+ * than the budget.
  */
 export function manifestNeed({ large }: Pick<Memory, "large">, rows: number): Need {
   const bytes = Math.min(rows * ROW_BYTES, Math.floor(large.bytes / 2));
