@@ -439,6 +439,14 @@ describe("check", () => {
       code: "usage",
       message: expect.stringContaining("delete the newest version"),
     });
+    const unknown = {
+      ...versioned,
+      capabilities: async () => ({ ...capable, versions: undefined }),
+    };
+    expect(await checked(given, all, unknown).catch((error: Error) => error)).toMatchObject({
+      code: "usage",
+      message: expect.stringContaining("may keep versions"),
+    });
     expect(await given.backend.head(packs[PACKS.a]!)).toBeDefined();
     const told = await checked(given, { readData: 1 }, versioned);
     expect(lines(told.problems)).toEqual(["pack address", "file a.txt of home"]);

@@ -239,8 +239,11 @@ export interface Capabilities {
   readonly verifiesChecksums: boolean;
   /** A put can require that the name is unused. An optimization, never needed for correctness. */
   readonly conditionalPut: boolean;
-  /** Deleted or overwritten versions remain until they are deleted by their version IDs. */
-  readonly versions: boolean;
+  /**
+   * Deleted or overwritten versions remain until they are deleted by their version IDs. Undefined if the
+   * credentials do not permit to find out.
+   */
+  readonly versions: boolean | undefined;
   /** How new blobs are encrypted at rest, in the provider's terms, or undefined. */
   readonly encryption?: string | undefined;
 }

@@ -307,11 +307,13 @@ async function requireNoVersions(
   { backend }: Repository,
   signal: AbortSignal | undefined,
 ): Promise<void> {
-  const { versions = false } = (await backend.capabilities?.({ signal })) ?? {};
-  if (!versions) return;
+  const { versions } = (await backend.capabilities?.({ signal })) ?? { versions: false };
+  if (versions === false) return;
+  const keeps =
+    versions === true ? "keeps versions" : "may keep versions (these credentials may not ask)";
   throw new StorageError(
     "usage",
-    `${backend.description} keeps versions, and an older version of a damaged pack may be intact, so check ` +
+    `${backend.description} ${keeps}, and an older version of a damaged pack may be intact, so check ` +
       "does not delete damaged packs there: check without deleting them, delete the newest version of each " +
       "that it names with the provider's tools, and check again (docs/backup.md has the commands)",
   );

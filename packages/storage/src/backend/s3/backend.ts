@@ -96,10 +96,16 @@ export function s3Backend(config: BucketConfig): Backend {
       trial ??= trialBlob();
       // Without the signal of this caller, because others share the result, and so that the trial
       // blob is deleted.
-      findingCapabilities ??= findCapabilities(opened, trial).catch((error: unknown) => {
-        findingCapabilities = undefined;
-        throw error;
-      });
+      findingCapabilities ??= findCapabilities(opened, trial).then(
+        ({ found, isRefused }) => {
+          if (isRefused) findingCapabilities = undefined;
+          return found;
+        },
+        (error: unknown) => {
+          findingCapabilities = undefined;
+          throw error;
+        },
+      );
       return untilAborted(findingCapabilities, signal);
     },
     async putMarker(name, { signal } = {}) {

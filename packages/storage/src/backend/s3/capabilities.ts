@@ -33,53 +33,81 @@ export function trialBlob(): Uint8Array {
   return new Uint8Array(Buffer.concat([LEAF_PREFIX, randomBytes(LEAF_REST)]));
 }
 
+/** The one for credentials that may not delete: always the same, so that at most one is left behind. */
+const LASTING_TRIAL = new Uint8Array(Buffer.concat([LEAF_PREFIX, Buffer.alloc(LEAF_REST)]));
+
+/** What a trial has found. */
+export interface Trial {
+  readonly found: Capabilities;
+  /**
+   * The credentials permitted none of the requests. That may be their fault rather than the bucket's: they
+   * have expired, or a clock is wrong. So the next trial may find more.
+   */
+  readonly isRefused: boolean;
+}
+
 /**
  * Determines by trial what the server supports. What the credentials do not permit to test counts
  * as not supported.
  *
- * The trial blob is stored only after a test has shown that it can be deleted. Its name is its
- * address, so that a crash does not leave a damaged blob behind.
+ * A blob is stored only after a test has shown that it can be deleted, unless the server ignores a wrong
+ * checksum: then one blob stays, whoever tries. Its name is its address, so that a crash does not
+ * leave a damaged blob behind.
  *
  * @param bytes the trial blob; the same one for each attempt, so that the next attempt deletes what
  *   a failed one left behind
  */
-export async function findCapabilities(
-  bucket: BucketContext,
-  bytes: Uint8Array,
-): Promise<Capabilities> {
-  const sha256 = hash(bytes);
-  const upload: Upload = { name: sha256, bytes, sha256, signal: undefined };
-  const checksum = await ifPermitted(tryWrongChecksum(bucket, upload));
+export async function findCapabilities(bucket: BucketContext, bytes: Uint8Array): Promise<Trial> {
+  const permissions = { any: false };
+  const versioned = await ifPermitted(tryDelete(bucket, hash(bytes)), permissions);
+  const upload = uploadOf(versioned === undefined ? LASTING_TRIAL : bytes);
+  const checksum = await ifPermitted(tryWrongChecksum(bucket, upload), permissions);
   if (checksum !== undefined) {
     // A server that accepts the header without verifying it would return what a writer claimed.
     bucket.features.sendChecksums = checksum === "verified";
     bucket.features.trustChecksums = checksum === "verified";
   }
-  const versioned = await ifPermitted(tryDelete(bucket, sha256));
-  const found =
+  const { info, conditionalPut, versions } =
     checksum === undefined || versioned === undefined
-      ? await inspectBucket(bucket)
+      ? await inspectBucket(bucket, versioned, permissions)
       : await tryPut(bucket, upload, versioned);
-  return {
-    verifiesChecksums: found.info?.sha256 !== undefined,
-    conditionalPut: found.conditionalPut,
-    versions: found.versions,
-    encryption: found.info?.encryption,
+  const found = {
+    verifiesChecksums: info?.sha256 !== undefined,
+    conditionalPut,
+    versions,
+    encryption: info?.encryption,
   };
+  return { found, isRefused: !permissions.any };
+}
+
+function uploadOf(bytes: Uint8Array): Upload {
+  const sha256 = hash(bytes);
+  return { name: sha256, bytes, sha256, signal: undefined };
 }
 
 interface Findings {
   readonly info: BlobInfo | undefined;
   readonly conditionalPut: boolean;
-  readonly versions: boolean;
+  readonly versions: boolean | undefined;
 }
 
-/** The result, or undefined if the credentials do not permit the request. */
-async function ifPermitted<T>(work: Promise<T>): Promise<T | undefined> {
-  return work.catch((error: unknown) => {
+/**
+ * The result, or undefined if the credentials do not permit the request.
+ *
+ * @param permissions where it is noted if they do
+ */
+async function ifPermitted<T>(
+  work: Promise<T>,
+  permissions?: { any: boolean },
+): Promise<T | undefined> {
+  try {
+    const result = await work;
+    if (permissions !== undefined) permissions.any = true;
+    return result;
+  } catch (error) {
     if (error instanceof StorageError && error.code === "permission") return undefined;
     throw error;
-  });
+  }
 }
 
 /** Uploads with a wrong checksum, which the server should reject. */
@@ -99,15 +127,14 @@ async function tryWrongChecksum(
 }
 
 /**
- * Tests that blobs can be deleted, on a name that does not exist, or that the server has because it
- * wrongly accepted the upload above. Throws if they cannot.
+ * Tests that blobs can be deleted, on a name that does not exist. Throws if they cannot.
  *
- * @returns whether the bucket is known to keep versions
+ * @returns whether the bucket keeps versions
  */
 async function tryDelete(bucket: BucketContext, name: string): Promise<boolean> {
   const versioned = await isVisiblyVersioned(bucket);
-  await deleteBlob(bucket, name, undefined, versioned);
-  if (!versioned) return false;
+  const addsVersion = await deleteBlob(bucket, name, undefined, versioned);
+  if (!versioned) return addsVersion;
   // There was no version to delete. Servers reject an unknown version ID in various ways; only a
   // missing permission matters.
   await deleteVersion(bucket, name, "none", undefined).catch((error: unknown) => {
@@ -167,9 +194,13 @@ async function tryConditionalPut(
 }
 
 /** What can be determined without a write: from the bucket and from a few of its blobs. */
-async function inspectBucket(bucket: BucketContext): Promise<Findings> {
-  const info = await ifPermitted(inspectBlobs(bucket));
-  const versions = (await ifPermitted(keepsVersions(bucket))) ?? false;
+async function inspectBucket(
+  bucket: BucketContext,
+  versioned: boolean | undefined,
+  permissions: { any: boolean },
+): Promise<Findings> {
+  const info = await ifPermitted(inspectBlobs(bucket), permissions);
+  const versions = versioned ?? (await ifPermitted(keepsVersions(bucket), permissions));
   return { info, conditionalPut: false, versions };
 }
 

@@ -90,6 +90,66 @@ describe("determining capabilities", () => {
     }
   });
 
+  test("a delete shows that a bucket keeps versions, if nothing else may", async () => {
+    const listed =
+      "<DeleteMarker><Key>KEY</Key><VersionId>m1</VersionId><IsLatest>true</IsLatest></DeleteMarker>";
+    const store = smallStore({
+      answer: ({ method, url }) => {
+        const { pathname, searchParams } = new URL(url);
+        if (method === "PUT" || searchParams.has("versioning"))
+          return errorResponse(403, "AccessDenied");
+        if (searchParams.has("versions")) {
+          const key = searchParams.get("prefix")!;
+          const versions = listed.replace("KEY", key);
+          return xmlResponse(`<IsTruncated>false</IsTruncated>${versions}`, "ListVersionsResult");
+        }
+        if (searchParams.has("list-type")) return xmlResponse("<IsTruncated>false</IsTruncated>");
+        if (method !== "DELETE" || searchParams.has("versionId")) return undefined;
+        expect(pathname).not.toBe("");
+        return new Response(null, { status: 204, headers: { "x-amz-delete-marker": "true" } });
+      },
+    });
+    using fake = served(store.fetch);
+    expect(await fake.backend.capabilities!()).toMatchObject({ versions: true });
+  });
+
+  test("whether versions are kept is unknown to those who may not ask", async () => {
+    using fake = served(({ method, url }) =>
+      method === "GET" && url.includes("list-type")
+        ? xmlResponse("<IsTruncated>false</IsTruncated>")
+        : errorResponse(403, "AccessDenied"),
+    );
+    expect((await fake.backend.capabilities!()).versions).toBeUndefined();
+  });
+
+  test("is tried again if nothing was permitted, as by a clock that is wrong", async () => {
+    let isSkewed = true;
+    const store = smallStore({
+      answer: () => (isSkewed ? errorResponse(403, "RequestTimeTooSkewed") : undefined),
+    });
+    using fake = served(store.fetch);
+    expect(await fake.backend.capabilities!()).toMatchObject({ conditionalPut: false });
+    isSkewed = false;
+    expect(await fake.backend.capabilities!()).toMatchObject({ conditionalPut: true });
+    const { length } = store.requests;
+    await fake.backend.capabilities!();
+    expect(store.requests).toHaveLength(length);
+  });
+
+  test("leaves one blob where checksums are ignored and deletes refused, however often", async () => {
+    const names = new Set<string>();
+    for (let run = 0; run < 3; run++) {
+      using fake = served(({ method, url }) => {
+        if (method === "DELETE") return errorResponse(403, "AccessDenied");
+        if (url.includes("list-type")) return xmlResponse("<IsTruncated>false</IsTruncated>");
+        if (method === "PUT") names.add(new URL(url).pathname);
+        return objectResponse();
+      });
+      await fake.backend.capabilities!();
+    }
+    expect(names.size).toBe(1);
+  });
+
   test("succeeds if the store does not support GetBucketVersioning", async () => {
     const store = smallStore({
       answer: ({ url }) =>
