@@ -20,7 +20,6 @@ import {
   corsUnsupported,
   NO_CORS,
   NO_CORS_RULES,
-  requireCorsConfiguration,
 } from "./cors.ts";
 import {
   encryptionRule,
@@ -31,6 +30,7 @@ import {
   ruleIdOf,
   satisfies,
 } from "./provisioner.ts";
+import { requireRoot } from "./require-root.ts";
 
 type Run<T> = (client: S3Client, options: { abortSignal: AbortSignal }) => Promise<T>;
 
@@ -96,13 +96,14 @@ export async function awsProvisioner(
 
   const lifecycleRules = async (): Promise<LifecycleRule[]> => {
     const command = new sdk.GetBucketLifecycleConfigurationCommand({ Bucket });
+    requireRoot(command, "GetBucketLifecycleConfiguration", "LifecycleConfiguration", action);
     return (await getSetting((s3, options) => s3.send(command, options)))?.Rules ?? [];
   };
 
   /** The CORS rules of the bucket, or undefined if the server has none for buckets. */
   const corsRules = async (): Promise<CORSRule[] | undefined> => {
     const command = new sdk.GetBucketCorsCommand({ Bucket });
-    requireCorsConfiguration(command, action);
+    requireRoot(command, "GetBucketCors", "CORSConfiguration", action);
     return call((s3, options) =>
       s3.send(command, options).then(
         ({ CORSRules = [] }) => CORSRules,

@@ -1,10 +1,7 @@
 import { createHash } from "node:crypto";
-import { Readable } from "node:stream";
-import type { GetBucketCorsCommand } from "@aws-sdk/client-s3";
 import { StorageError } from "../../../errors.ts";
 import type { BucketConfig } from "../bucket-config.ts";
 import { sendShort } from "../http/short-response.ts";
-import { invalidResult } from "../http/xml.ts";
 
 /** A rule for requests of pages from other origins, as far as it matters here. */
 interface CorsRule {
@@ -53,28 +50,6 @@ export const NO_CORS: ReadonlySet<string> = new Set(["NotImplemented", "MethodNo
 
 /** The error code of a bucket without CORS rules. */
 export const NO_CORS_RULES = "NoSuchCORSConfiguration";
-
-/**
- * Rejects a response to GetBucketCors with another root element, which the SDK takes for a bucket
- * without rules: the next PUT would delete those of the bucket.
- */
-export function requireCorsConfiguration(command: GetBucketCorsCommand, action: string): void {
-  command.middlewareStack.add(
-    (next) => async (args) => {
-      const result = await next(args);
-      const response = result.response as { readonly statusCode: number; body: Readable };
-      if (response.statusCode >= 300) return result;
-      const body = Buffer.concat(await response.body.toArray());
-      response.body = Readable.from(body.length === 0 ? [] : [body]);
-      if (CORS_CONFIGURATION.test(body.toString())) return result;
-      throw invalidResult(action, "GetBucketCors");
-    },
-    { step: "deserialize" },
-  );
-}
-
-/** The beginning of a document with this root element. */
-const CORS_CONFIGURATION = /^\s*(?:<\?[^>]*\?>\s*)?<CORSConfiguration[\s/>]/u;
 
 export function corsUnsupported({ bucket }: BucketConfig, origin: string): StorageError {
   return new StorageError(

@@ -4,11 +4,12 @@ import { throwIfAborted, untilAborted } from "../../../abort.ts";
 import { StorageError, usage } from "../../../errors.ts";
 import { type BucketConfig, requirePrintableKeys } from "../bucket-config.ts";
 import { startDeadline } from "../../http/deadline.ts";
+import { decodeEntities } from "../../http/entities.ts";
 import { bucketError, exceptionError, failureCode } from "../http/errors.ts";
 import { protocolProbe } from "../http/probes/protocol-probe.ts";
 import { serverAddress } from "../http/probes/server-address.ts";
 import { sendShort, type ShortResponse } from "../http/short-response.ts";
-import { invalidResult } from "../http/xml.ts";
+import { childrenOf, invalidResult, textOf, type XmlElement } from "../http/xml.ts";
 import { explainMissing } from "../peer-dependencies.ts";
 import { answersOrigin, corsUnsupported } from "./cors.ts";
 import {
@@ -62,9 +63,17 @@ export async function minioProvisioner(
       }),
     );
   const ruleId = ruleIdOf(config);
-  const lifecycleRules = async () =>
-    // The client's types declare an array, but a single rule is not in one.
-    [(await getSetting(() => client.getBucketLifecycle(bucket)))?.Rule ?? []].flat();
+  /** As the server has them: the client makes numbers of texts such as 007, and trims them. */
+  const lifecycleRules = async (): Promise<XmlElement[]> => {
+    const read = () => client.getBucketLifecycle(bucket).then(() => transport.lastResponse());
+    const response = await getSetting(read);
+    if (response === undefined) return [];
+    const { parseXml } = await import("../http/parse-xml.ts");
+    const root = parseXml(Buffer.from(response.body).toString());
+    // The next request would delete the rules that another document does not show.
+    if (root?.name !== LIFECYCLE) throw invalidResult(action, `GetBucket${LIFECYCLE}`);
+    return childrenOf(root, "Rule");
+  };
 
   return {
     exists: () => call(() => client.bucketExists(bucket)),
@@ -93,21 +102,29 @@ export async function minioProvisioner(
       return "objectLockEnabled" in ((await getSetting(get)) ?? {});
     },
     async hasLifecycle(days) {
-      return (await lifecycleRules()).some(
-        ({ ID, Status, NoncurrentVersionExpiration: expiration }) =>
-          ID === ruleId && Status === "Enabled" && expiration?.NoncurrentDays === days,
-      );
+      return (await lifecycleRules()).some((rule) => {
+        const [expiration] = childrenOf(rule, "NoncurrentVersionExpiration");
+        return (
+          textOf(rule, "ID") === ruleId &&
+          textOf(rule, "Status") === "Enabled" &&
+          expiration !== undefined &&
+          textOf(expiration, "NoncurrentDays") === String(days)
+        );
+      });
     },
     async setLifecycle(days) {
       // The request replaces all rules, so it contains the others too.
-      const others = (await lifecycleRules()).filter(({ ID }) => ID !== ruleId);
+      const all = await lifecycleRules();
+      const others = all.filter((rule) => textOf(rule, "ID") !== ruleId).map(objectOf);
       const rule = {
         ID: ruleId,
         Status: "Enabled",
         Filter: { Prefix: config.keyPrefix },
         NoncurrentVersionExpiration: { NoncurrentDays: days },
       };
-      await call(() => client.setBucketLifecycle(bucket, { Rule: [...others, rule] }));
+      // The client's types declare fewer members than a rule can have.
+      const rules = { Rule: [...others, rule] } as Parameters<typeof client.setBucketLifecycle>[1];
+      await call(() => client.setBucketLifecycle(bucket, rules));
     },
     async hasEncryption(encryption) {
       const result = (await getSetting(() => client.getBucketEncryption(bucket))) as
@@ -129,6 +146,17 @@ export async function minioProvisioner(
     // The client closes its connections by itself.
     close: () => undefined,
   };
+}
+
+const LIFECYCLE = "LifecycleConfiguration";
+
+/** An element as the client writes it: its text, or its children by name. */
+function objectOf({ text, children }: XmlElement): unknown {
+  if (children.length === 0) return decodeEntities(text);
+  const names = [...new Set(children.map(({ name }) => name))];
+  return Object.fromEntries(
+    names.map((name) => [name, children.filter((child) => child.name === name).map(objectOf)]),
+  );
 }
 
 /** The client has no type for it. A single rule is not in an array. */
