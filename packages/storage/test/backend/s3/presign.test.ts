@@ -5,7 +5,8 @@ import type { Backend } from "../../../src/backend/backend.ts";
 import { filesystem } from "../../../src/backend/filesystem.ts";
 import { memory } from "../../../src/backend/memory.ts";
 import { minio } from "../../../src/backend/minio.ts";
-import { type Credentials, s3 } from "../../../src/backend/s3.ts";
+import { type Credentials, s3, type Timeouts } from "../../../src/backend/s3.ts";
+import { rejects } from "../rejects.ts";
 
 const NAME = "ab".repeat(32);
 const WEEK = 7 * 24 * 60 * 60;
@@ -125,4 +126,23 @@ test("a name that is not a blob's is refused", async () => {
 test("folders and memory have no such URLs", () => {
   expect(memory().presign).toBeUndefined();
   expect(filesystem("/nowhere").presign).toBeUndefined();
+});
+
+test("a wait for credentials ends with the signal, or after a while", async () => {
+  const waiting = (timeouts?: Timeouts): Backend =>
+    s3({
+      bucket: "files",
+      region: "eu-central-1",
+      credentials: () => new Promise<never>(() => {}),
+      ...(timeouts && { timeouts }),
+    });
+  const controller = new AbortController();
+  const aborted = waiting().presign!({ expiresIn: 60, signal: controller.signal });
+  setTimeout(() => controller.abort(), 20);
+  await rejects(aborted, "aborted", "");
+  await rejects(
+    waiting({ firstByte: 50 }).presign!({ expiresIn: 60 }),
+    "unavailable",
+    "cannot presign URLs of files",
+  );
 });

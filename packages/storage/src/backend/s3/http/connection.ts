@@ -57,8 +57,9 @@ export interface Connection {
    * Prepares URLs of objects, by their keys, all with the same credentials and time.
    *
    * @param seconds for how long they are valid, unless the credentials expire before
+   * @param signal ends a wait for credentials
    */
-  presign(seconds: number): Promise<PresignedUrls>;
+  presign(seconds: number, signal: AbortSignal): Promise<PresignedUrls>;
   close(): void;
 }
 
@@ -112,8 +113,8 @@ export function connectTo(access: BucketAccess, config: BucketConfig): Connectio
       for (const name in headers) requirePrintable(`the header ${name}`, headers[name]);
       return { url: `${origin}${path}${search && `?${search}`}`, headers };
     },
-    async presign(seconds) {
-      const credentials = await currentCredentials();
+    async presign(seconds, signal) {
+      const credentials = await currentCredentials(signal);
       // In whole seconds, as the URLs have it.
       const now = Math.floor(Date.now() / 1000) * 1000;
       const sessionEnd = credentials.expiration?.getTime() ?? Infinity;

@@ -2,6 +2,7 @@ import { usage } from "../../../errors.ts";
 import { isBlobName, type PresignOptions, type PresignedReads } from "../../backend.ts";
 import type { BucketContext } from "../bucket-context.ts";
 import { exceptionError } from "../http/errors.ts";
+import { startDeadline } from "../../http/deadline.ts";
 
 /** S3 accepts no URL that is valid for longer: 7 days. */
 const SECONDS_MAX = 7 * 24 * 60 * 60;
@@ -20,11 +21,20 @@ export async function presign(
         "else may have the key",
     );
   }
+  const action = `presign URLs of ${config.bucket}`;
+  // Credentials may come from a program, or from a server that does not respond.
+  const deadline = startDeadline(
+    signal,
+    config.timeouts.firstByte,
+    action,
+    "the source of credentials",
+  );
   const { expires, temporary, urlOf } = await connection
-    .presign(expiresIn)
+    .presign(expiresIn, deadline.signal)
     .catch((error: unknown) => {
-      throw exceptionError(error, `presign URLs of ${config.bucket}`, signal);
-    });
+      throw deadline.error ?? exceptionError(error, action, signal);
+    })
+    .finally(deadline.end);
   return {
     expires,
     temporary,
