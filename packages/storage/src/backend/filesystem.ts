@@ -139,8 +139,9 @@ export function filesystem(directory: string, options: FilesystemOptions = {}): 
   const remove = async (folder: string, path: string, action: string): Promise<void> => {
     try {
       const removed = await unlessMissing(unlink(path).then(() => true));
+      // Whoever removed it may not have synced that yet, and never do so.
+      if (fsync) await unlessMissing(syncFolder(folder));
       if (!removed) await requireRoot();
-      else if (fsync) await syncFolder(folder);
     } catch (error) {
       throw systemError(error, action);
     }

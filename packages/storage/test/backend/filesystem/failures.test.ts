@@ -1,6 +1,6 @@
-import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { afterEach, beforeEach, describe, expect, spyOn, test } from "bun:test";
 import { createHash } from "node:crypto";
-import { chmod, mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { chmod, mkdir, mkdtemp, open, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { skipIfMissing } from "../../../../../tests/servers/require-server.ts";
@@ -275,3 +275,20 @@ async function verifiedNames(): Promise<string[]> {
   }
   return names;
 }
+
+test("a delete of what another one has removed syncs the folder, too", async () => {
+  await backend.put(NAME, BYTES);
+  const handle = await open(directory);
+  const syncs = spyOn(Object.getPrototypeOf(handle) as typeof handle, "sync");
+  try {
+    await handle.close();
+    await backend.delete(NAME);
+    expect(syncs).toHaveBeenCalledTimes(1);
+    await backend.delete(NAME);
+    expect(syncs).toHaveBeenCalledTimes(2);
+    // Nor is a folder that does not exist an error.
+    await backend.delete(OTHER);
+  } finally {
+    syncs.mockRestore();
+  }
+});
