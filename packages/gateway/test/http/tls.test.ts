@@ -40,6 +40,22 @@ test("a connection in plain text is closed, and harms nobody", async () => {
   while (server.connections() > 0) await Bun.sleep(5);
 });
 
+test("after a body that nobody read, the connection is used for the next request", async () => {
+  const { send } = await startServer(
+    async (exchange) => {
+      // Until all of it is there.
+      await Bun.sleep(50);
+      await ok(exchange);
+    },
+    { scheme: "https" },
+  );
+  // Its last piece makes more of it wait than is read ahead, and ends it.
+  const length = 70_000;
+  const first = `PUT / HTTP/1.1\r\nHost: h\r\nContent-Length: ${length}\r\n\r\n${"x".repeat(length)}`;
+  const answers = await send(first, 200, LAST);
+  expect(answers.match(/HTTP\/1\.1 200 OK/gu)).toHaveLength(2);
+});
+
 test("a new certificate is used from then on, and a wrong one is not", async () => {
   const { connect, server } = await startServer(ok, { scheme: "https" });
   const seen = async (): Promise<string> => {

@@ -25,7 +25,10 @@ export function createFlow(): Flow {
       latest.set(socket, undefined);
       // Runs after the parser has had the same bytes.
       socket.on("data", () => {
-        if ((latest.get(socket)?.readableLength ?? 0) > WAITING_MAX) socket.pause();
+        const request = latest.get(socket);
+        // Of a body that has ended, nobody may take the rest, and the next request would never be read.
+        if (request === undefined || request.complete) return;
+        if (request.readableLength > WAITING_MAX) socket.pause();
       });
     },
     begin(request) {
