@@ -6,9 +6,10 @@ export interface ByteReader {
    * The next line without its CRLF, Latin-1.
    *
    * @param max the most bytes it may have
-   * @returns undefined if the stream ends before, the line is longer, or it ends in a bare LF
+   * @param orLf accept LF CR LF as its end, too
+   * @returns undefined if the stream ends before, the line is longer, or it ends in another LF
    */
-  line(max: number): Promise<string | undefined>;
+  line(max: number, orLf?: boolean): Promise<string | undefined>;
   /** From 1 to `max` of the next bytes, a view; undefined at the end. `max` must be more than 0. */
   take(max: number): Promise<Uint8Array | undefined>;
   isAtEnd(): Promise<boolean>;
@@ -35,19 +36,22 @@ export function createByteReader(source: AsyncIterable<Uint8Array>): ByteReader 
     piece = piece.subarray(taken.length);
     return taken;
   };
+  const line = async (max: number, orLf = false): Promise<string | undefined> => {
+    let text = "";
+    while (text.length < max + 2 && (await fill())) {
+      const room = max + 2 - text.length;
+      const end = piece.subarray(0, room).indexOf(0x0a);
+      const taken = await take(end === -1 ? room : end + 1);
+      text += Buffer.from(taken!).toString("latin1");
+      if (end === -1) continue;
+      if (text.endsWith("\r\n")) return text.slice(0, -2);
+      return orLf && (await line(0)) === "" ? text.slice(0, -1) : undefined;
+    }
+    return undefined;
+  };
   return {
     take,
-    async line(max) {
-      let text = "";
-      while (text.length < max + 2 && (await fill())) {
-        const room = max + 2 - text.length;
-        const end = piece.subarray(0, room).indexOf(0x0a);
-        const taken = await take(end === -1 ? room : end + 1);
-        text += Buffer.from(taken!).toString("latin1");
-        if (end !== -1) return text.endsWith("\r\n") ? text.slice(0, -2) : undefined;
-      }
-      return undefined;
-    },
+    line,
     async isAtEnd() {
       return !(await fill());
     },

@@ -102,7 +102,8 @@ async function readTrailer(
 ): Promise<string | undefined> {
   const lines: string[] = [];
   for (;;) {
-    const line = await reader.line(TRAILER_LINE_MAX);
+    // minio-go, with which mc and MinIO upload, ends the header with LF CR LF.
+    const line = await reader.line(TRAILER_LINE_MAX, true);
     if (line === undefined) throw incomplete();
     if (line === "") break;
     lines.push(line);

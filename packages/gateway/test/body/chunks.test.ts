@@ -235,6 +235,15 @@ describe("a trailer", () => {
     }
   });
 
+  test("may end its header with LF CR LF, as that of minio-go", async () => {
+    const { digests } = await readTrailer(right, `${right}\n\r\n`);
+    expect(digests).toEqual((await readTrailer(right, `${right}\r\n`)).digests);
+    const { headers, wire } = chunked(CHUNKS_TRAILER, hello, [5], right);
+    const theirs = wire.toString().replace(`${right}\r\n`, `${right}\n\r\n`);
+    expect(theirs).not.toBe(wire.toString());
+    expect((await read(plan(headers), Buffer.from(theirs))).digests).toEqual(digests);
+  });
+
   test("may be empty if none is announced", async () => {
     expect((await readTrailer(undefined, "")).digests.checksums).toBeUndefined();
   });
@@ -253,6 +262,8 @@ describe("a trailer", () => {
     [right, "x-amz-checksum-crc32:NhCmhg==AA\r\n", "InvalidRequest"],
     [right, "x-amz-checksum-crc32:NhCmhw==\r\n", "BadDigest"],
     [right, `${right}\n`, "IncompleteBody"],
+    [right, `${right}\n\n`, "IncompleteBody"],
+    [right, `${right}\n${right}\r\n`, "IncompleteBody"],
     [right, `x-amz-checksum-crc32:${"A".repeat(300)}\r\n`, "IncompleteBody"],
   ] as const)("announced as %j, %j is refused: %s", async (announced, trailer, code) => {
     expect((await rejectionOf(readTrailer(announced, trailer))).code).toBe(code);
