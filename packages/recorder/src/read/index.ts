@@ -22,4 +22,4 @@ export {
   type ListSegmentsOptions,
   type ReadFault,
 } from "./list-segments.ts";
-export { type ReadSegment, readSegments, type ReadSegmentsOptions } from "./segments.ts";
+export type { ReadSegmentsOptions } from "./segments.ts";

@@ -1,8 +1,6 @@
 import { type Store, StorageError, type StoredContent } from "@idk/storage";
-import type { Exchange } from "../record/exchange.ts";
 import { segmentBytesMax } from "../segments/limits.ts";
 import { decodeSegmentMetadata, type SegmentMetadata } from "../segments/metadata.ts";
-import { parseLines } from "./lines.ts";
 
 /** Which segments to read. */
 export interface ReadSegmentsOptions {
@@ -159,41 +157,5 @@ async function isChild(
   } catch (error) {
     if (isDamage(error)) return false;
     throw error;
-  }
-}
-
-/** A root of the archive. Roots that are not segments, or are for others, are not yielded. */
-export type ReadSegment =
-  | {
-      readonly address: string;
-      readonly metadata: SegmentMetadata;
-      /** In the order in which they ended. */
-      readonly exchanges: readonly Exchange[];
-      /** Numbers of the lines, from 0, that are not exchanges of this segment. */
-      readonly damagedLines: readonly number[];
-    }
-  | { readonly address: string; readonly error: unknown };
-
-/**
- * The segments of an archive with their exchanges, in order of completion. A segment that is damaged
- * does not stop the others.
- *
- * @throws StorageError `usage`, `key`, `permission`, `unavailable`, `aborted`
- */
-export async function* readSegments(
-  store: Store,
-  options: ReadSegmentsOptions = {},
-): AsyncGenerator<ReadSegment> {
-  for await (const blob of archiveBlobs(store, options)) {
-    if (blob.kind === "damaged") yield { address: blob.address, error: blob.error };
-    if (blob.kind !== "segment") continue;
-    const { address, metadata } = blob;
-    try {
-      const { exchanges, damagedLines } = parseLines(await blob.lines(), metadata);
-      yield { address, metadata, exchanges, damagedLines };
-    } catch (error) {
-      if (!isDamage(error)) throw error;
-      yield { address, error };
-    }
   }
 }

@@ -6,7 +6,6 @@ import {
   listSegments,
   readExchanges,
   type ReadFault,
-  readSegments,
 } from "../../src/read/index.ts";
 import { createHeap } from "../../src/read/heap.ts";
 import { parseExchange } from "../../src/read/parse-exchange.ts";
@@ -193,14 +192,6 @@ describe("segments", () => {
     expect(found[1]!.storedBytes).toBeGreaterThan(100);
     expect((await listSegments(archive.store, { from: DAY + 50 })).length).toBe(1);
     expect((await listSegments(archive.store, { to: DAY + 50 })).length).toBe(1);
-  });
-
-  test("are read with their exchanges", async () => {
-    const archive = testArchive();
-    const address = await archive.add([exchange(0, 0), "x"]);
-    const [segment] = await listed(readSegments(archive.store));
-    expect(segment).toMatchObject({ address, damagedLines: [1] });
-    expect(segment).toHaveProperty("exchanges", [exchange(0, 0)]);
   });
 });
 
