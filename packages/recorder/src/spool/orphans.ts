@@ -1,6 +1,8 @@
+import { createStore, StorageError } from "@idk/storage";
+import { memory } from "@idk/storage/memory";
 import type { Faults } from "../queue/faults.ts";
 import { deleteRunState, readRunState, type RunState } from "./run-state.ts";
-import { deleteFile, listSpool, type SpooledBlob } from "./files.ts";
+import { deleteFile, listSpool, readWhole, type SpooledBlob } from "./files.ts";
 
 /** Looks after what processes that have ended left in the spool. */
 export interface Orphans {
@@ -63,7 +65,7 @@ export function createOrphans(options: OrphanOptions): Orphans {
       }
       const left = others.filter((blob) => blob.run === run);
       if (openRuns.has(run)) {
-        const end = state && afterBlobs(state, left);
+        const end = state && (await afterBlobs(folder, state, left));
         if (end !== undefined && !(await options.sealLost(run, end))) continue;
         await deleteRunState(folder, run);
       }
@@ -98,9 +100,32 @@ export function createOrphans(options: OrphanOptions): Orphans {
   };
 }
 
-/** A process may have ended between storing a segment and writing its state. */
-function afterBlobs(state: RunState, blobs: readonly SpooledBlob[]): RunState {
-  const last = blobs.at(-1);
-  if (last === undefined || last.segment < state.seq) return state;
-  return { ...state, seq: last.segment + 1, prev: last.address };
+/**
+ * A process may have ended between storing a segment and writing its state, or between the chunks of a long
+ * one and its root: then there is no such segment.
+ */
+async function afterBlobs(
+  folder: string,
+  state: RunState,
+  blobs: readonly SpooledBlob[],
+): Promise<RunState> {
+  for (const last of blobs.toReversed()) {
+    if (last.segment < state.seq) break;
+    if (await isRoot(folder, last)) return { ...state, seq: last.segment + 1, prev: last.address };
+  }
+  return state;
+}
+
+async function isRoot(folder: string, { file, address }: SpooledBlob): Promise<boolean> {
+  const bytes = await readWhole(folder, file);
+  if (bytes === undefined) return false;
+  const backend = memory();
+  await backend.put(address, bytes);
+  try {
+    return (await createStore({ backend }).inspect(address)).kind === "root";
+  } catch (error) {
+    // Damaged by a power failure.
+    if (error instanceof StorageError) return false;
+    throw error;
+  }
 }
