@@ -52,12 +52,12 @@ export function onlyAddress({ address, fromFile }: AddressSource): string | unde
  */
 export async function* addressEntries(
   { address, fromFile, removes = false }: AddressSource,
-  { out }: Pick<Session, "out">,
+  { out, signal }: Pick<Session, "out" | "signal">,
 ): AsyncGenerator<Entry> {
   yield* address;
   if (fromFile === undefined) return;
   let skipped = 0;
-  for await (const line of readList(fromFile, "\n")) {
+  for await (const line of readList(fromFile, "\n", signal)) {
     const { text, json, replaces } = parseLine(line, "address");
     if (text === undefined) skipped += 1;
     else if (removes && (replaces || REPLACED.test(line))) yield newRoot(json ? text : line);

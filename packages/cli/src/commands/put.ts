@@ -41,6 +41,7 @@ import { putFile } from "../put/put-file.ts";
 import { type FileSource, putFiles } from "../put/put-files.ts";
 import { count } from "../output/text.ts";
 import { NONE_STORED, storedBefore } from "../put/stored-before.ts";
+import type { Session } from "../session.ts";
 import { openStore } from "../stores/open-store.ts";
 
 export const put: Command = command(
@@ -86,7 +87,7 @@ export const put: Command = command(
     const metadata = metadataOf({ name, type, deduplicated: dedupSecret !== undefined });
     const how = { resume, store, folders };
     if (file === undefined) {
-      const source = await sourceOf(settings);
+      const source = await sourceOf(settings, session);
       await using opened = await openStore(store, session, { workers, memory });
       const openJournal = fileJournals(options, how, session.out);
       const keep = async (each: FileToPut) =>
@@ -144,15 +145,16 @@ async function checkedFile({
 
 async function sourceOf(
   settings: Sources & { readonly store: StoreLocation },
+  { signal }: Pick<Session, "signal">,
 ): Promise<FileSource> {
   const { file: named, fromFile, done, store } = settings;
   const folder = store.kind === "filesystem" ? store.folder : undefined;
-  const stored = done === undefined ? NONE_STORED : await storedBefore(done);
+  const stored = done === undefined ? NONE_STORED : await storedBefore(done, signal);
   return {
     async *files(events) {
       async function* all(): AsyncGenerator<FileToPut> {
         yield* filesToPut(named, folder, events);
-        for await (const path of listOf(settings, events)) yield { path };
+        for await (const path of listOf(settings, events, signal)) yield { path };
       }
       for await (const file of all()) {
         const difference = await stored.differenceOf(file.path);
@@ -174,10 +176,11 @@ async function sourceOf(
 async function* listOf(
   { fromFile, null: zero }: Sources,
   events: PutEvents,
+  signal: AbortSignal,
 ): AsyncGenerator<string> {
   if (fromFile === undefined) return;
   let without = 0;
-  for await (const line of readList(fromFile, zero ? "\0" : "\n")) {
+  for await (const line of readList(fromFile, zero ? "\0" : "\n", signal)) {
     const { text, json } = parseLine(line, "file");
     const path = zero || (json && existsSync(line)) ? line : text;
     if (path === undefined) without += 1;

@@ -29,14 +29,20 @@ export interface InputOptions {
    * read if the path now leads elsewhere. A path that the user named may be or contain links.
    */
   readonly real?: string | undefined;
+  /** Ends a read of standard input, which nobody may ever write to, with the signal's reason. */
+  readonly signal?: AbortSignal;
 }
 
 /**
  * Opens a file, or standard input for `-`, so that a read error is found before anything is stored.
  */
-export async function openInput(path: string, { folder, real }: InputOptions = {}): Promise<Input> {
+export async function openInput(
+  path: string,
+  { folder, real, signal }: InputOptions = {},
+): Promise<Input> {
   if (path === "-") {
-    return { content: pieces(STANDARD_INPUT, "standard input", undefined), file: undefined };
+    const content = pieces(STANDARD_INPUT, "standard input", undefined, signal);
+    return { content, file: undefined };
   }
   let file: number | undefined;
   try {
@@ -58,8 +64,8 @@ export async function openInput(path: string, { folder, real }: InputOptions = {
         folder ?? `${path} is a folder: name it on the command line to store all files in it`,
       );
     }
-    const state = stats.isFile() ? stateOf(stats) : undefined;
-    return { content: pieces(file, path, state), file: state };
+    const regular = stats.isFile() ? stats : undefined;
+    return { content: pieces(file, path, regular), file: regular && stateOf(regular) };
   } catch (error) {
     if (file !== undefined) close(file);
     if (systemCodeOf(error) === "usage") throw error;
@@ -91,21 +97,23 @@ function stateOf({ size, mtimeNs, ino }: BigIntStats): FileState {
 async function* pieces(
   file: number,
   name: string,
-  before: FileState | undefined,
+  before: BigIntStats | undefined,
+  signal?: AbortSignal,
 ): AsyncGenerator<Uint8Array> {
   // Not a Buffer, whose slice() is a view and not a copy: it would change with the next piece.
   // For a small file, one byte larger than the file, to detect that it has grown.
-  const buffer = new Uint8Array(Math.min(PIECE_LENGTH, (before?.size || PIECE_LENGTH) + 1));
+  const size = before && Number(before.size);
+  const buffer = new Uint8Array(Math.min(PIECE_LENGTH, (size || PIECE_LENGTH) + 1));
   let total = 0;
   try {
     for (;;) {
-      const length = await readInto(file, buffer);
+      const length = await unlessAborted(readInto(file, buffer), signal);
       total += length;
       if (length > 0) yield buffer.subarray(0, length);
       // At its size, the state of the file shows whether it has grown. Files of the system, whose size
       // is 0, have content nevertheless.
-      if (length > 0 && total !== before?.size) continue;
-      if (before !== undefined) assertUnchanged(before, stateOf(statsOf(file)), name);
+      if (length > 0 && total !== size) continue;
+      if (before !== undefined) assertUnchanged(before, statsOf(file), name);
       return;
     }
   } catch (error) {
@@ -114,16 +122,19 @@ async function* pieces(
       yield* process.stdin;
       return;
     }
-    if (systemCodeOf(error) === "usage") throw error;
+    if (signal?.aborted || systemCodeOf(error) === "usage") throw error;
     throw usage(`cannot read ${name}: ${reasonOf(error)}`, error);
   } finally {
     if (file !== STANDARD_INPUT) close(file);
   }
 }
 
+/** No program can set the last of them, while some that write in place set the modification time back. */
+const CHANGING = ["size", "mtimeNs", "ctimeNs"] as const;
+
 /** Fails at the end of the content, before there is an address, instead of storing a mix of states. */
-function assertUnchanged(before: FileState, after: FileState, name: string): void {
-  if (before.size === after.size && before.mtimeNs === after.mtimeNs) return;
+function assertUnchanged(before: BigIntStats, after: BigIntStats, name: string): void {
+  if (CHANGING.every((each) => before[each] === after[each])) return;
   throw usage(
     `${name} changed while it was read and was not stored: try again when nothing writes to it, ` +
       "or store a copy (standard input is not checked for changes)",
@@ -135,5 +146,17 @@ function readInto(file: number, buffer: Uint8Array): Promise<number> {
     read(file, buffer, 0, buffer.length, null, (error, length) =>
       error ? reject(error) : resolve(length),
     );
+  });
+}
+
+/** The read itself goes on, and what it reads is lost. */
+function unlessAborted(reading: Promise<number>, signal: AbortSignal | undefined): Promise<number> {
+  if (signal === undefined) return reading;
+  return new Promise((resolve, reject) => {
+    const stop = (): void => reject(signal.reason);
+    const settled = (): void => signal.removeEventListener("abort", stop);
+    if (signal.aborted) stop();
+    else signal.addEventListener("abort", stop, { once: true });
+    reading.finally(settled).then(resolve, reject);
   });
 }

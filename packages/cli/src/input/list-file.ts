@@ -12,8 +12,13 @@ const JSON_MAX = 2 ** 20;
  * Reads the entries of a list, or of standard input for `-`, as they arrive. Skips empty ones.
  *
  * @param separator terminates an entry; with "\n", CRLF does too
+ * @param signal ends a read of standard input with its reason
  */
-export async function* readList(path: string, separator: "\n" | "\0"): AsyncGenerator<string> {
+export async function* readList(
+  path: string,
+  separator: "\n" | "\0",
+  signal: AbortSignal,
+): AsyncGenerator<string> {
   const name = path === "-" ? "standard input" : path;
   const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
   const check = (entry: string): string => {
@@ -28,7 +33,8 @@ export async function* readList(path: string, separator: "\n" | "\0"): AsyncGene
     return separator === "\n" && entry.endsWith("\r") ? entry.slice(0, -1) : entry;
   };
   let rest = "";
-  const { content } = await openInput(path, { folder: `${path} is a folder: name a list` });
+  const folder = `${path} is a folder: name a list`;
+  const { content } = await openInput(path, { folder, signal });
   for await (const piece of content) {
     const entries = (rest + decoder.decode(piece, { stream: true })).split(separator);
     rest = entries.pop() ?? "";

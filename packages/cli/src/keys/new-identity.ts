@@ -59,7 +59,7 @@ export async function copyIdentity(
   const name = from === "-" ? "identity on standard input" : `identity file ${from}`;
   const bytes =
     from === "-"
-      ? await readStandardInput(name)
+      ? await readStandardInput(name, session)
       : await readSecretFile(from, "identity file", session);
   const [identity] = await openIdentities(bytes, name, passphrase, session);
   if (identity === undefined) throw usage(`the ${name} is empty`);
@@ -79,8 +79,11 @@ export async function copyIdentity(
 /** Identity files are short. */
 const INPUT_MAX = 2 ** 20;
 
-async function readStandardInput(name: string): Promise<Uint8Array> {
-  const { content } = await openInput("-");
+async function readStandardInput(
+  name: string,
+  { signal }: Pick<Session, "signal">,
+): Promise<Uint8Array> {
+  const { content } = await openInput("-", { signal });
   const pieces: Uint8Array[] = [];
   let length = 0;
   for await (const piece of content) {

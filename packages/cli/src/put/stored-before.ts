@@ -28,9 +28,9 @@ interface Stored {
  * Reads the output of an earlier put: lines of address and path, or of JSON. Ignores other lines. JSON
  * has the size and the date of each file; plain lines have only the date of the list.
  */
-export async function storedBefore(list: string): Promise<StoredFiles> {
+export async function storedBefore(list: string, signal: AbortSignal): Promise<StoredFiles> {
   const stored = new Map<string, Stored>();
-  for await (const line of readList(list, "\n")) {
+  for await (const line of readList(list, "\n", signal)) {
     const found = parsed(line);
     // The output contains escaped paths, and earlier versions escaped fewer characters.
     if (found !== undefined) stored.set(printable(found.path), found.stored);
@@ -39,10 +39,12 @@ export async function storedBefore(list: string): Promise<StoredFiles> {
   const listedAt = written?.isFile() === true ? written.mtimeMs : Infinity;
   return {
     async differenceOf(path) {
+      // Standard input is new content each time.
+      if (path === "-") return undefined;
       const before = stored.get(printable(path));
       if (before === undefined) return undefined;
       const now = await stat(path).catch(() => undefined);
-      // Standard input, and a file that is gone by now.
+      // A pipe or a device, and a file that is gone by now.
       if (now?.isFile() !== true) return "";
       const { bytes, mtime } = before;
       if (bytes === undefined) {

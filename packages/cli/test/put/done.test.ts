@@ -51,6 +51,16 @@ describe("put --done", () => {
     expect(stderr).toBe("stored 0 files, 0 bytes; 1 already stored; none failed\n");
   });
 
+  test("stores standard input each time, because it is new each time", async () => {
+    write("other", "other");
+    const first = await ok(["put", "-", "other"], { stdin: "first" });
+    write("list", first.stdout);
+    const again = await ok(["put", "-", "other", "--done", "list"], { stdin: "second" });
+    expect(again.stderr).toBe("stored 1 file, 6 bytes; 1 already stored; none failed\n");
+    const address = again.stdout.slice(0, 64);
+    expect((await ok(["get", address])).stdout).toBe("second");
+  });
+
   test("a list of plain lines shows which files are newer than the list", async () => {
     for (const name of ["old", "new"]) utimesSync(write(name, name), NOON, NOON);
     write("plain", (await ok(["put", "old", "new"])).stdout);

@@ -1,13 +1,16 @@
 import { describe, expect, test } from "bun:test";
 import {
   appendFileSync,
+  closeSync,
   existsSync,
+  openSync,
   readdirSync,
   readFileSync,
   rmSync,
   statSync,
   utimesSync,
   writeFileSync,
+  writeSync,
 } from "node:fs";
 import { join } from "node:path";
 import { createWorkspace, expectFailure, noise, sameBytes } from "../support/cli.ts";
@@ -305,4 +308,26 @@ test("rejects a file that changes while it is read", async () => {
   expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
   expect(stderr).toContain("growing changed while it was read");
   expect((await ok(["verify", "--deep"], { env })).stderr).toContain("0 roots");
+});
+
+test("rejects a file that changes while it is read, also if its date is set back", async () => {
+  workspace.write("container", noise(64 * MIB));
+  // Of whole seconds, which can be set exactly.
+  const setDate = () => utimesSync(path("container"), 1e9, 1e9);
+  setDate();
+  const change = (): true => {
+    const file = openSync(path("container"), "r+");
+    writeSync(file, "changed");
+    closeSync(file);
+    setDate();
+    return true;
+  };
+  const env = newStore();
+  const { code, stdout, stderr } = await interrupted(
+    workspace,
+    ["put", "container", "--chunk-size", "256K"],
+    { env, signal: "SIGCONT", when: () => existsSync(path(env.IDK_STORE)) && change() },
+  );
+  expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+  expect(stderr).toContain("container changed while it was read");
 });

@@ -83,7 +83,7 @@ export const backup: Command = command(
   async (settings, session) => {
     const { out } = session;
     const { dryRun, compress, message, tag, repair, verify } = settings;
-    const what = await whatToStore(settings);
+    const what = await whatToStore(settings, session);
     const to = await loadRecipients(settings.recipients);
     const used = await reportOverrides(settings.overrides, to, session);
     await using opened = await openForWriting(settings, { name: what.name, dryRun }, session);
@@ -163,8 +163,11 @@ export interface What {
  *
  * @throws Failure `not-found` if none of the paths exists: an empty snapshot would be the newest
  */
-export async function whatToStore(settings: WhatSettings): Promise<What> {
-  const what = await namedPaths(settings);
+export async function whatToStore(
+  settings: WhatSettings,
+  { signal }: Pick<Session, "signal">,
+): Promise<What> {
+  const what = await namedPaths(settings, signal);
   if (what.paths.some(mayExist)) return what;
   const [first = "", ...others] = what.paths;
   throw new Failure(
@@ -185,13 +188,10 @@ function mayExist(path: string): boolean {
   }
 }
 
-async function namedPaths({
-  path: given,
-  filesFrom,
-  null: zero,
-  name,
-  repository,
-}: WhatSettings): Promise<What> {
+async function namedPaths(
+  { path: given, filesFrom, null: zero, name, repository }: WhatSettings,
+  signal: AbortSignal,
+): Promise<What> {
   if (zero && filesFrom === undefined) {
     throw usage("--null applies to a list: name one with --files-from");
   }
@@ -205,7 +205,7 @@ async function namedPaths({
   if (name === undefined)
     throw usage("--files-from needs a name for the snapshots: add --name NAME");
   const listed: string[] = [];
-  for await (const each of readList(filesFrom, zero ? "\0" : "\n")) listed.push(each);
+  for await (const each of readList(filesFrom, zero ? "\0" : "\n", signal)) listed.push(each);
   const all = [...given, ...listed];
   if (all.length === 0) throw usage(`the list ${filesFrom} is empty`);
   return { paths: all, name: checkName(name) };

@@ -24,7 +24,7 @@ import {
 /** Prints what a backup of the same paths would store now, and what this machine knows of the last. */
 export const status: Command = command(WHAT, async (settings, session) => {
   const { out, signal } = session;
-  const what = await whatToStore(settings);
+  const what = await whatToStore(settings, session);
   const to = await loadRecipients(settings.recipients);
   await using opened = await openForWriting(settings, { name: what.name, dryRun: true }, session);
   using meter = session.progress.start({ command: "status", noun: "file" });
