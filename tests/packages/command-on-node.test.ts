@@ -122,6 +122,27 @@ skipIfMissing(npm === null || node === null ? ["npm"] : [])("the command on Node
     expect(code).toBe(2);
   });
 
+  test("a signal to the launcher alone passes through at a terminal, too", async () => {
+    // The terminal itself sends nothing: nobody types Ctrl-C.
+    const script = `
+import os, pty, signal, sys, time
+pid, terminal = pty.fork()
+if pid == 0:
+    os.execvp(sys.argv[1], sys.argv[1:])
+time.sleep(2)
+os.kill(pid, signal.SIGINT)
+for _ in range(200):
+    time.sleep(0.1)
+    ended, status = os.waitpid(pid, os.WNOHANG)
+    if ended:
+        sys.exit(os.waitstatus_to_exitcode(status))
+os.kill(pid, signal.SIGTERM)
+sys.exit(1)`;
+    await idk("init", "--store", "./terminal", "--no-passphrase", "--name", "terminal");
+    const argv = ["python3", "-c", script, "idk", "put", "-", "--store", "terminal"];
+    expect((await run(argv, at, env)).code).toBe(130);
+  });
+
   test("without its Bun it uses the one on the PATH, or says what to do", async () => {
     const runtimes = join(installed, "node_modules/@oven");
     await rename(runtimes, join(folder, "oven"));

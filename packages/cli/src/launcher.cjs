@@ -54,11 +54,8 @@ function argumentsOf(args) {
 /** Runs Bun as a child process, with the same input, output, signals and exit code. */
 function run(bun, args) {
   const child = spawn(bun, args, { stdio: "inherit" });
-  const passOn = (signal) => {
-    // A terminal sends these to both processes, and the command treats a second one as more urgent.
-    const sentToBoth = (signal === "SIGINT" || signal === "SIGHUP") && process.stdin.isTTY;
-    if (!sentToBoth) child.kill(signal);
-  };
+  // A terminal sends some to both processes. The command treats two at once as one.
+  const passOn = (signal) => child.kill(signal);
   const signals = ["SIGHUP", "SIGINT", "SIGTERM"];
   for (const signal of signals) process.on(signal, passOn);
   child.on("error", (error) => fail(bun, error));

@@ -66,14 +66,21 @@ const SIGNALS = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const;
 /** Milliseconds for a command to clean up. Opening a pipe can block for ever. */
 const GRACE = 5000;
 
+/**
+ * Milliseconds within which signals are one: a terminal sends it to all processes in the foreground, and
+ * the one that started this may pass it on.
+ */
+const AT_ONCE = 200;
+
 interface Signals extends Pick<Session, "signal" | "onHangup" | "keepRunning"> {
   readonly isServing: () => boolean;
   /** Lets the command clean up, as the first signal does. */
   readonly stop: (reason: unknown) => void;
 }
 
-/** The first signal lets the command clean up; the second ends the process. */
+/** The first signal lets the command clean up; a later one ends the process. */
 function abortOnSignals(): Signals {
+  let firstAt = -Infinity;
   const controller = new AbortController();
   let reload: (() => Promise<void>) | undefined;
   let isServing = false;
@@ -83,7 +90,9 @@ function abortOnSignals(): Signals {
         void reload();
         return;
       }
+      if (performance.now() - firstAt < AT_ONCE) return;
       if (controller.signal.aborted) process.exit(exitCode);
+      firstAt = performance.now();
       controller.abort(new Interruption(exitCode));
       if (!isServing) setTimeout(() => process.exit(exitCode), GRACE).unref();
     });

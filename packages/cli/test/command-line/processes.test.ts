@@ -81,6 +81,42 @@ describe("interruption", () => {
     expect(await new Response(child.stdout).text()).toBe("");
   });
 
+  test.each([
+    "put --from-file -",
+    "put other --done -",
+    "get --output-dir fetched --from-file -",
+    "rm --from-file -",
+    "backup --name listed --files-from -",
+    "init -i -",
+  ])("Ctrl-C ends idk %s, which waits for a list", async (line) => {
+    const child = spawn([...line.split(" "), "--json"], { IDK_STORE: "lists" });
+    // More than a pipe holds, so the command is reading when this is written.
+    void child.stdin.write("\n".repeat(2 ** 18));
+    await child.stdin.flush();
+    child.kill("SIGINT");
+    const stderr = await new Response(child.stderr).text();
+    expect(await child.exited).toBe(130);
+    expect(JSON.parse(stderr.trim().split("\n").at(-1)!)).toEqual({
+      error: { code: "aborted", message: "interrupted" },
+    });
+  });
+
+  test("a signal that is passed on as well counts once", async () => {
+    const names = Array.from({ length: 2000 }, (_, i) => `many-${i}`);
+    for (const name of names) workspace.write(name, name);
+    for (let round = 0; round < 4; round++) {
+      const store = `twice-${round}`;
+      const child = spawn(["put", ...names], { IDK_STORE: store });
+      await until(() => blobsIn(store).length > 100);
+      child.kill("SIGINT");
+      // Another one, because the system makes one of two that are the same.
+      child.kill("SIGTERM");
+      const stderr = await new Response(child.stderr).text();
+      expect([130, 143]).toContain(await child.exited);
+      expect(stderr).toMatch(/^idk: \d+ files stored, .*\nidk: interrupted\n$/u);
+    }
+  });
+
   test("Ctrl-C during get -o --no-resume leaves no file", async () => {
     const address = await put(
       new Uint8Array(96 * MIB),
