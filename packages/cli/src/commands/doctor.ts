@@ -51,7 +51,7 @@ async function* examine(invocation: Invocation, session: Session): AsyncGenerato
   yield await checkCrypto();
   let resolved: Resolved;
   try {
-    resolved = await resolveSettings(invocation, [...SETTINGS, "workers"]);
+    resolved = await resolveSettings(invocation, SETTINGS);
     yield checkConfig(resolved.config);
   } catch (error) {
     yield failedWith(

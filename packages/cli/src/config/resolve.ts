@@ -1,4 +1,4 @@
-import { userFolders } from "../folders.ts";
+import { expandHome, userFolders } from "../folders.ts";
 import type { Invocation, RawSettings } from "../invocation.ts";
 import { type Config, findStore, isStoreName, type StoreEntry } from "./config.ts";
 import {
@@ -92,7 +92,9 @@ export async function resolveSettings(
     if (given === undefined) continue;
     sources[name] = given;
     const found = findStore(given.value, config);
-    values[name] = { url: found?.url.value ?? given.value, env } satisfies StoreSource;
+    // No shell expands ~ in --store=~/x or in a variable's quotes.
+    const url = found?.url.value ?? expandHome(given.value, env);
+    values[name] = { url, env } satisfies StoreSource;
     if (found === undefined || config === undefined) continue;
     labels[name] = `store ${given.value} (${config.path}:${found.url.line})`;
     // For a copy, the table of the source applies, because reading needs keys.

@@ -1,9 +1,9 @@
-import { appendFile, open, readFile, realpath, stat } from "node:fs/promises";
+import { readFile, realpath, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import { Failure, reasonOf, systemCodeOf, usage } from "../errors/failures.ts";
 import { createFolder } from "../folders.ts";
 import type { Environment } from "../invocation.ts";
-import { replaceFile } from "../replace-file.ts";
+import { createFile, replaceFile } from "../replace-file.ts";
 import { readConfig } from "./read-config.ts";
 
 export interface NewConfig {
@@ -13,22 +13,14 @@ export interface NewConfig {
   readonly store: { readonly name: string; readonly url: string };
 }
 
-/** Writes a new configuration file. */
+/** Writes a new configuration file, all of it or none. */
 export async function writeNewConfig(path: string, config: NewConfig): Promise<void> {
   await createFolder(dirname(path));
-  const handle = await open(path, "wx", 0o600).catch((error: unknown) => {
+  await createFile(path, textOf(config), 0o600).catch((error: unknown) => {
     if (systemCodeOf(error) === "EEXIST")
       throw usage(`${path} was created by another program: try again`);
-    throw usage(`cannot create ${path}: ${reasonOf(error)}`, error);
-  });
-  try {
-    await handle.writeFile(textOf(config));
-    await handle.sync();
-  } catch (error) {
     throw new Failure("output", `cannot write ${path}: ${reasonOf(error)}`, error);
-  } finally {
-    await handle.close();
-  }
+  });
 }
 
 function textOf({ identity, recipient, store }: NewConfig): string {
@@ -58,22 +50,22 @@ export async function storeAddition(
   store: { readonly name: string; readonly url: string },
   env: Environment,
 ): Promise<() => Promise<void>> {
-  const added = `\n[store.${quoted(store.name)}]\nurl = ${quoted(store.url)}\n`;
+  const add = (lines: string[]): void => {
+    // A blank line before it.
+    if (lines.at(-1) !== "") lines.push("");
+    lines.push(`[store.${quoted(store.name)}]`, `url = ${quoted(store.url)}`, "");
+  };
   const cannot = (error: unknown) =>
     usage(`cannot add the store to ${path}: ${reasonOf(error)}; add it by hand`, error);
   try {
-    const text = await readFile(path, "utf8");
-    const tail = text === "" || text.endsWith("\n") ? added : `\n${added}`;
-    readConfig(text + tail, path, env);
-    return async () => {
-      // Append rather than replace: the file may be a link and has its own mode.
-      await appendFile(path, tail, { flush: true }).catch((error: unknown) => {
-        throw cannot(error);
-      });
-    };
+    await editedConfig(path, add, env);
   } catch (error) {
     throw cannot(error);
   }
+  return async () =>
+    editConfig(path, add, env).catch((error: unknown) => {
+      throw cannot(error);
+    });
 }
 
 /**
@@ -88,11 +80,20 @@ export async function editConfig(
   edit: (lines: string[]) => void,
   env: Environment,
 ): Promise<void> {
+  const text = await editedConfig(path, edit, env);
   // A link to the file stays one.
   const file = await realpath(path);
-  const lines = (await readFile(file, "utf8")).split("\n");
+  await replaceFile(file, text, (await stat(file)).mode & 0o777);
+}
+
+async function editedConfig(
+  path: string,
+  edit: (lines: string[]) => void,
+  env: Environment,
+): Promise<string> {
+  const lines = (await readFile(path, "utf8")).split("\n");
   edit(lines);
   const text = lines.join("\n");
   readConfig(text, path, env);
-  await replaceFile(file, text, (await stat(file)).mode & 0o777);
+  return text;
 }

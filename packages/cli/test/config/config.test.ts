@@ -2,8 +2,10 @@ import { describe, expect, test } from "bun:test";
 import {
   chmodSync,
   chownSync,
+  existsSync,
   lchownSync,
   mkdirSync,
+  readdirSync,
   rmSync,
   symlinkSync,
   writeFileSync,
@@ -73,6 +75,20 @@ describe("a configuration file", () => {
     expect([got.code, got.stdout, got.stderr]).toEqual([0, "the report", ""]);
     const there = await runIdk(["ls", "--store", join(place, "work-blobs")], { cwd: folder });
     expect(there.stdout).toBe(put.stdout);
+  });
+
+  test("~ is the home folder also where no shell expands it", async () => {
+    const home = newFolder();
+    const run = (args: readonly string[], env = {}) =>
+      runIdk(args, { cwd: folder, env: { HOME: home, ...env } });
+    const put = ["put", "report.txt", "-r", recipient];
+    expect((await run([...put, "--store=~/flag"])).code).toBe(0);
+    expect((await run(put, { IDK_STORE: "~/variable" })).code).toBe(0);
+    expect((await run(["copy", "--from=~/flag", "--to=~/mirror"])).code).toBe(0);
+    expect(readdirSync(home).toSorted()).toEqual(
+      expect.arrayContaining(["flag", "mirror", "variable"]),
+    );
+    expect(existsSync(join(folder, "~"))).toBe(false);
   });
 
   test("is found below XDG_CONFIG_HOME, and below HOME", async () => {

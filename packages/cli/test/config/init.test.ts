@@ -1,5 +1,13 @@
 import { afterAll, describe, expect, test } from "bun:test";
-import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { answering, atTerminal } from "../support/at-terminal.ts";
 import {
@@ -69,6 +77,22 @@ created  configuration ${config}
     const put = await idk(["put", "report.txt"]);
     expect([put.code, put.stderr]).toEqual([0, ""]);
     expect((await idk(["get", put.stdout.trim()])).stdout).toBe("the report");
+  });
+
+  test("leaves no configuration if it cannot be written, and the next run writes one", async () => {
+    const { home, config, env, idk } = newHome();
+    const init = ["init", "--no-passphrase", "--store", "attic"];
+    expect((await idk(init)).code).toBe(0);
+    rmSync(config);
+    // As on a full disk.
+    const child = Bun.spawn(
+      ["sh", "-c", 'ulimit -f 0; exec "$0" "$@"', process.execPath, MAIN, ...init],
+      { cwd: home, env: isolated(env), stderr: "pipe" },
+    );
+    expect(await new Response(child.stderr).text()).toContain(`idk: cannot write ${config}`);
+    expect(await child.exited).toBe(1);
+    expect(readdirSync(join(config, ".."))).toEqual([]);
+    expect((await idk(init)).stdout).toContain(`created  configuration ${config}`);
   });
 
   test("is safe to run again", async () => {
