@@ -31,6 +31,8 @@ _idk() {
     else
       line=\${line%%$'\\t'*}
       [[ $line == */ ]] && compopt -o nospace 2>/dev/null
+      # What is inserted is evaluated when the line is run.
+      printf -v line %q "$line"
       COMPREPLY+=("\${line#"$word"}")
     fi
   done < <(idk complete -- "\${words[@]:1}" 2>/dev/null)

@@ -11,7 +11,12 @@ const { folder, idk, ok, path, write } = await createWorkspace();
 /** A folder with named stores, a file with the same prefix as one of them, and a file with a blank. */
 mkdirSync(path(".config/idk"), { recursive: true });
 mkdirSync(path("bin"));
-write(".config/idk/config.toml", '[store.nas]\nurl = "nas"\n[store.attic]\nurl = "s3://attic"\n');
+write(
+  ".config/idk/config.toml",
+  '[store.nas]\nurl = "nas"\n[store.nas.repository]\nid = "00112233445566778899aabbccddeeff"\n' +
+    `owner = "idk-writer1qqqqqq"\ngrace-period = "7d"\nnames = ["my docs", "$(touch evil)"]\n` +
+    '[store.attic]\nurl = "s3://attic"\n',
+);
 write("report.pdf", "");
 write("two words.txt", "");
 write("narrow", "");
@@ -184,6 +189,8 @@ const CASES = [
     "idk get 5f2b8c1e9a04d7b36c11 --output=report.pdf ",
   ],
   ["idk put $(touch evil) --chu", "idk put $(touch evil) --chunk-size "],
+  // What is completed is one word of the line.
+  ["idk restore my", "idk restore my\\ docs "],
 ] as const;
 
 const without = (shell: string): string[] => (Bun.which(shell) ? [] : [shell]);
@@ -193,7 +200,8 @@ skipIfMissing(without("bash"))("bash", () => {
 
   test("completes at a terminal, even if sourced twice", async () => {
     const source = "source <(idk completion bash)";
-    await typeTabs(shell, `${source}; ${source}`, CASES);
+    const code = ["idk snapshots --name $", String.raw`\$\(touch\ evil\) `] as const;
+    await typeTabs(shell, `${source}; ${source}`, [...CASES, code]);
     expect(existsSync(path("evil"))).toBe(false);
   });
 
