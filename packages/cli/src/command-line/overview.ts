@@ -80,7 +80,10 @@ export const EXIT_CODES = `Exit codes:
   5    damaged or forged data
   6    store unavailable, access denied, or nothing readable to back up
   7    a snapshot was made, but some files could not be read
-  130  interrupted
+  129  the terminal was closed (SIGHUP)
+  130  interrupted (SIGINT)
+  141  the reader of standard output is gone (SIGPIPE)
+  143  terminated (SIGTERM)
 `;
 
 /** By their names in `idk help NAME`. */

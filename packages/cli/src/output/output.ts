@@ -21,7 +21,10 @@ export interface Output {
   bytes(bytes: Uint8Array): Promise<void>;
   /** Writes what is buffered, and waits for it and for results that others have begun to write. */
   flush(): Promise<void>;
-  /** A line for people on standard error, omitted with `--quiet`. */
+  /**
+   * A line for people on standard error, omitted with `--quiet`; with `--json` as `{"note":…}`, without
+   * the name of the program.
+   */
   note(text: string): Promise<void>;
   /** The failure of one of several items, on standard error, also with `--quiet`. */
   fault(text: string): Promise<void>;
@@ -55,6 +58,8 @@ export function createOutput({ json: asJson, screen }: OutputOptions): Output {
     screen.above(async () => stderr.write(text).catch(() => {}));
   const errorLine = async (text: string): Promise<void> =>
     writeError(`${printableMessage(text)}\n`);
+  const jsonNote = async (text: string): Promise<void> =>
+    writeError(`${toJson({ note: redact(text.replace(/^idk: (?:note: )?/u, "")) })}\n`);
 
   const flush = async (): Promise<void> => {
     if (buffered !== "") {
@@ -84,7 +89,7 @@ export function createOutput({ json: asJson, screen }: OutputOptions): Output {
     text: send,
     bytes: send,
     flush,
-    note: errorLine,
+    note: asJson ? jsonNote : errorLine,
     fault: errorLine,
     event: async (value) => writeError(`${toJson(value)}\n`),
     block: (text) => writeError(`${printableLines(redact(text))}\n`),
