@@ -86,7 +86,7 @@ async function compared(
   await using served = await serve({ ...program, store: at("gateway"), catalog, signal });
   const sidesAt = (folder: string) => {
     const direct = at(folder);
-    return { direct, gateway: { ...served.access, prefix: direct.prefix } };
+    return { direct, gateway: { ...served.access, prefix: direct.prefix }, pid: served.pid };
   };
   const small = await requests(sidesAt("small"), sidesAt("keys"), keys, context);
   const large = await transfers(sidesAt("large"), below, context.sizes ?? sizes, context);

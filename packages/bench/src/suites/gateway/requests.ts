@@ -46,7 +46,7 @@ export function requests(
   const contents = randomContents(SIZE, quick ? 32 : REQUESTS);
   const heads = anyNames(count, quick ? 32 : REQUESTS, random);
   const pages = Array.from({ length: PAGES }, () => pageOf(count, random));
-  const load = watchLoad();
+  const load = watchLoad(small.pid);
   const tasks = SIDES.flatMap((who): Task[] => {
     const passes = passesOf(bareS3(small[who]), SIZE);
     const { put, get } = tasksOf(passes, contents, { who, inFlight: CONNECTIONS });

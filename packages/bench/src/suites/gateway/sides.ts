@@ -4,6 +4,8 @@ import type { ObjectStoreAccess } from "../../suite.ts";
 export interface Sides {
   readonly direct: ObjectStoreAccess;
   readonly gateway: ObjectStoreAccess;
+  /** The process of the gateway. */
+  readonly pid: number;
 }
 
 /** Of a comparison. */

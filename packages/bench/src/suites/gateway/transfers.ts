@@ -26,12 +26,12 @@ function shareOf(way: (typeof WAYS)[number], size: number): Bound {
 
 /** @param below where the gateway keeps its blobs */
 export function transfers(
-  { direct, gateway }: Sides,
+  { direct, gateway, pid }: Sides,
   below: ObjectStoreAccess,
   sizes: readonly number[],
   { quick, iterations, env, signal, log }: SuiteContext,
 ): Promise<Sampled> {
-  const load = watchLoad();
+  const load = watchLoad(pid);
   const laneOf = (who: string, access: ObjectStoreAccess, stored: ObjectStoreAccess): Lane => ({
     labels: sizes.flatMap((size) => WAYS.map((way) => labelsFor(size)(`${way}, ${who}`))),
     async sample() {

@@ -15,7 +15,16 @@ import type { SuiteContext } from "../../suite.ts";
 import { ENDPOINTS, type Endpoint } from "./endpoints.ts";
 import { BODY_BYTES, type RecordedServer, type Setting, startServer } from "./recorded-server.ts";
 import type { Mode } from "./server.ts";
-import { LEAST, type Modes, TAIL, cpuTargets, latencyTargets, nameOf } from "./targets.ts";
+import {
+  LEAST,
+  type Modes,
+  PARSE,
+  SCAN,
+  TAIL,
+  cpuTargets,
+  latencyTargets,
+  nameOf,
+} from "./targets.ts";
 
 const LEAST_WORK = join(import.meta.dirname, "least-work.ts");
 /** Bodies of a sample. */
@@ -153,8 +162,8 @@ async function compared(
   }
   if (Object.values(modes).some((own) => own.includes("whole"))) {
     lanes.push({
-      labels: [{ name: LEAST, table: "least work", series: "least work" }],
-      sample: async () => [await runJob<Sample>(LEAST_WORK, { count: LEAST_COUNT }, { signal })],
+      labels: [LEAST, SCAN, PARSE].map((name) => ({ name, table: "least work", series: name })),
+      sample: () => runJob<Sample[]>(LEAST_WORK, { count: LEAST_COUNT }, { signal }),
     });
   }
   const sampled = await sampleLanes(lanes, { rounds, budget, signal }, (of) => [

@@ -13,6 +13,8 @@ const SIMPLE: Bound = { most: 120e-6, goal: 20e-6 };
 const RULES: Bound = { most: 1.6, goal: 1.1 };
 /** Of the recorder's own CPU time for whole bodies, to the least work. */
 const BODIES: Bound = { most: 2.5, goal: 1.3 };
+/** Of the scan of a body for secrets, which is in the least work, to `JSON.parse` of the same bytes. */
+const SCANNING: Bound = { most: 3 };
 /** Median latency, to that without a recorder; and that without a recorder once more. */
 const LATENCY: Bound = { most: 1.5, goal: 1.05 };
 const LATENCY_SIMPLE: Bound = { most: 1.5, goal: 1.03 };
@@ -22,6 +24,9 @@ const TAIL_MORE: Bound = { most: 5e-3 };
 
 /** The measurement of the least work for a whole body. */
 export const LEAST = "1 MB: scan + JSON + secretbox + SHA-256";
+/** Of the scan in it, and of what the runtime takes to parse the same bytes. */
+export const SCAN = "1 MB: scan";
+export const PARSE = "1 MB: JSON.parse";
 export const TAIL = "99.9th percentile";
 
 export function nameOf(endpoint: string, mode: Mode, of?: typeof TAIL): string {
@@ -55,7 +60,10 @@ export function cpuTargets(modes: Modes, of: Lookup): Target[] {
     }
     return [];
   };
-  return eachOf(modes, targetOf);
+  const targets = eachOf(modes, targetOf);
+  if (!Object.values(modes).some((own) => own.includes("whole"))) return targets;
+  const name = "1 MB: CPU of the scan for secrets, to JSON.parse";
+  return [...targets, ratio(name, [...cpu(SCAN)], cpu(PARSE), SCANNING)];
 }
 
 export function latencyTargets(modes: Modes, of: Lookup): Target[] {
