@@ -96,7 +96,7 @@ lane_static() {
 # The library without its backends, over the native NaCl, the recorder, links, and snapshots, with 2,000
 # schedules of backups and prunes.
 lane_storage() {
-  ensure_python
+  step "Python environment" ensure_python
   step "Programs" ensure_programs rsync
   IDK_TEST_NACL=native IDK_MODEL_SCHEDULES=2000 step "Libraries, native NaCl" bun_tests storage \
     --path-ignore-patterns "packages/storage/test/backend/**" packages/storage packages/snapshots \
@@ -107,7 +107,7 @@ lane_storage() {
 # NaCl could break are left out: codecs, counts in the thousands, listing and copying, which blobs are
 # sent, and a second put of what a get returns.
 lane_portable() {
-  ensure_python
+  step "Python environment" ensure_python
   IDK_TEST_NACL=portable step "Library, portable NaCl" bun_tests portable \
     --path-ignore-patterns "packages/storage/test/reference-compressed.test.ts" \
     --path-ignore-patterns "packages/storage/test/store/{maintenance/*,reseal}.test.ts" \
@@ -118,7 +118,7 @@ lane_portable() {
 
 # The gateway over its catalogs and stores, and with the clients, faults and attacks that it has to bear.
 lane_gateway() {
-  ensure_python
+  step "Python environment" ensure_python
   build_once
   step "Servers" start_servers minio versitygw toxiproxy postgres
   step "S3 clients" ensure_s3_clients
@@ -142,7 +142,7 @@ lane_bench() {
 
 # The backends, and all that needs MinIO, versitygw or a proxy that makes the network misbehave.
 lane_live() {
-  ensure_python
+  step "Python environment" ensure_python
   build_once
   step "Servers" start_servers
   processes=4 step "Backends and live servers" bun_tests live \
@@ -151,7 +151,7 @@ lane_live() {
 
 # What joins the packages: documents, examples, tarballs, runtimes, a browser.
 lane_whole() {
-  ensure_python
+  step "Python environment" ensure_python
   build_once
   step "Servers" start_servers
   step "Chromium" ensure_chromium
@@ -173,20 +173,20 @@ reference_tests() {
 lane_fuzz() { side_by_side Fuzzing fuzz_tests; }
 
 lane_reference() {
-  ensure_python
+  step "Python environment" ensure_python
   side_by_side "Reference reader" reference_tests
 }
 
 # Both in a run, because each has work for one core.
 lane_fuzz_and_reference() {
-  ensure_python
+  step "Python environment" ensure_python
   side_by_side Fuzzing fuzz_tests "Reference reader" reference_tests
 }
 
 # Measures once, so nothing runs beside it. Its report and pages are benchmarks.json, .html and .md beside
 # the reports of the tests. IDK_BENCH_STRICT=1 also fails what noise leaves open, apart from elapsed time.
 lane_acceptance() {
-  ensure_python
+  step "Python environment" ensure_python
   step "Servers" start_servers
   step "Acceptance of the benchmarks" bun test --only-failures --timeout 120000 \
     --reporter=junit --reporter-outfile="$reports/acceptance.xml" ./tests/benchmarks

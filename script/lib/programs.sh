@@ -52,7 +52,8 @@ install_python_program() {
     install_debian python3-venv
     python3 -m venv "$venv" >&2
   fi
-  "$venv/bin/python" -m pip install --quiet --disable-pip-version-check "$requirement" >&2
+  "$venv/bin/python" -m pip install --quiet --disable-pip-version-check "$requirement" >&2 ||
+    fail "cannot install $requirement"
   printf '%s\n' "$requirement" >"$venv/installed.txt"
 }
 

@@ -78,7 +78,9 @@ ensure_python() {
     install_debian python3-venv
     python3 -m venv "$venv" >&2
   fi
-  "$venv/bin/python" -m pip install --quiet --disable-pip-version-check "${requirements[@]/#/--requirement=}" >&2
+  # The lanes go on after a failure: without the mark, the next run tries again.
+  "$venv/bin/python" -m pip install --quiet --disable-pip-version-check \
+    "${requirements[@]/#/--requirement=}" >&2 || return
   cat "${requirements[@]}" >"$venv/installed.txt"
 }
 

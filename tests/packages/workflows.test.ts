@@ -30,7 +30,14 @@ const Job = z.object({
   env: Names,
   container: z.unknown().optional(),
   services: z.unknown().optional(),
-  strategy: z.object({ matrix: z.object({ include: z.array(Names).optional() }) }).optional(),
+  strategy: z
+    .object({
+      matrix: z.object({
+        include: z.array(Names).optional(),
+        lane: z.array(z.string()).optional(),
+      }),
+    })
+    .optional(),
   steps: z.array(Step).default([]),
 });
 const IMAGE = /^[\w./-]+:[^@:/]+@sha256:[0-9a-f]{64}$/u;
@@ -164,6 +171,17 @@ describe("a pull request", () => {
     expect(comment!.needs).toEqual(Object.keys(others));
   });
 
+  test("runs every lane, and compares their reports with the test files", async () => {
+    const { lane, complete } = await jobsOf("lanes");
+    const script = await Bun.file(join(root, "script/lib/lanes.sh")).text();
+    const [, lanes = ""] = /^LANES=\((.*)\)$/mu.exec(script)!;
+    expect(lane!.strategy?.matrix.lane).toEqual(lanes.split(" "));
+    expect(complete!.needs).toBe("lane");
+    expect(complete!.steps.at(-1)?.run).toContain(
+      "bun script/totals.ts --complete reports/*/*.xml",
+    );
+  });
+
   test("is commented on by the base's own script, which alone has the token", async () => {
     const { steps, if: condition } = (await jobsOf("ci"))["comment"]!;
     expect(condition).toContain("github.event_name == 'pull_request'");
@@ -230,6 +248,8 @@ describe("a release", () => {
     for (const name of names) {
       expect(needed(name)).toEqual(expect.arrayContaining(["test", "platforms"]));
     }
+    // What cannot be undone comes last.
+    expect(needed("publish")).toContain("release");
   });
 
   test("runs nothing of this repository or its dependencies where a token or a key is", async () => {
