@@ -103,7 +103,7 @@ describe("rewrap", () => {
     write("both", `${note}\n${film}\n`);
     const args = ["rewrap", "--from-file", "both", "-r", bob, "--reseal", "--delete-old", "--yes"];
     const { stdout, stderr } = await ok([...args, "--json"], { env });
-    expect(stderr).toContain("resealed 2 addresses; none failed\n");
+    expect(stderr).toContain('{"note":"resealed 2 addresses; none failed"}\n');
     expect(existsSync(blob(note)) || existsSync(blob(film))).toBe(false);
     expect((await ok(["ls", "-l", "-i", "bob.key"], { env })).stderr).toStartWith("2 contents, ");
     write("resealed", stdout);
@@ -147,7 +147,7 @@ describe("rewrap --reseal --delete-old of old trees that share chunks", () => {
     const [short, long] = [await put(2 ** 20 + 100_000), await put(2 ** 20 + 600_000)];
     const before = lines((await ok(["ls"], { env })).stdout);
     const { stdout, stderr } = await ok(["rewrap", short, long, ...reseal, "--json"], { env });
-    expect(stderr).toContain("resealed 2 addresses; none failed\n");
+    expect(stderr).toContain('{"note":"resealed 2 addresses; none failed"}\n');
     expect(await readable(stdout, env)).toEqual([2 ** 20 + 100_000, 2 ** 20 + 600_000]);
     const after = lines((await ok(["ls"], { env })).stdout);
     expect(after.filter((blob) => before.includes(blob))).toEqual([]);

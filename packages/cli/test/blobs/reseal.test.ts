@@ -105,7 +105,7 @@ describe("rewrap --reseal", () => {
     const address = put.stdout.trim();
     const args = ["rewrap", address, "-r", bob, "--reseal", "--delete-old", "--yes", "--json"];
     const { stdout, stderr } = await ok(args, { env });
-    expect(stderr).toBe(`removed 1 blob: ${address}\n`);
+    expect(stderr).toBe(`{"note":"removed 1 blob: ${address}"}\n`);
     const [made, removed] = stdout.trim().split("\n");
     const { address: resealed } = JSON.parse(made!) as { address: string };
     expect(JSON.parse(made!)).toMatchObject({ previous: address });

@@ -60,7 +60,7 @@ describe("a shard", () => {
     );
     const { stdout, stderr } = await verify("1/1", "resumed.json", "--json");
     const lines = stdout.trim().split("\n");
-    expect(stderr).toStartWith("shard 1/1: checked ");
+    expect(stderr).toStartWith('{"note":"shard 1/1: checked ');
     const checked = lines
       .slice(0, -1)
       .map((line) => (JSON.parse(line) as { address: string }).address);
