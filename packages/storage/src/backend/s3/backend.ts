@@ -24,6 +24,12 @@ import type { ServerFeatures, BucketContext } from "./bucket-context.ts";
 
 type Signal = AbortSignal | undefined;
 
+/**
+ * Milliseconds after which a trial of which nothing was permitted is made again. Not sooner, because some
+ * credentials never permit it, and each blob may ask for it.
+ */
+const REFUSED_MS = 60_000;
+
 /** The data path of all S3 servers, which differ only in their configuration. */
 export function s3Backend(config: BucketConfig): Backend {
   const { provider, bucket, keyPrefix, endpoint } = config;
@@ -37,6 +43,8 @@ export function s3Backend(config: BucketConfig): Backend {
   let connecting: Promise<Connection> | undefined;
   let connected: Connection | undefined;
   let findingCapabilities: Promise<Capabilities> | undefined;
+  // When they were found without a permission for any request; NaN if they were not.
+  let refusedAt = Number.NaN;
   // The same for all attempts of findCapabilities, so that the next one deletes what a failed one left behind.
   let trial: Uint8Array | undefined;
 
@@ -96,9 +104,14 @@ export function s3Backend(config: BucketConfig): Backend {
       trial ??= trialBlob();
       // Without the signal of this caller, because others share the result, and so that the trial
       // blob is deleted.
+      // Either way, because it may be this clock that was wrong.
+      if (Math.abs(Date.now() - refusedAt) > REFUSED_MS) {
+        findingCapabilities = undefined;
+        refusedAt = Number.NaN;
+      }
       findingCapabilities ??= findCapabilities(opened, trial).then(
         ({ found, isRefused }) => {
-          if (isRefused) findingCapabilities = undefined;
+          if (isRefused) refusedAt = Date.now();
           return found;
         },
         (error: unknown) => {

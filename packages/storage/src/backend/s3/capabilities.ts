@@ -59,8 +59,8 @@ export interface Trial {
  */
 export async function findCapabilities(bucket: BucketContext, bytes: Uint8Array): Promise<Trial> {
   const permissions = { any: false };
-  const versioned = await ifPermitted(tryDelete(bucket, hash(bytes)), permissions);
-  const upload = uploadOf(versioned === undefined ? LASTING_TRIAL : bytes);
+  const deletion = await ifPermitted(tryDelete(bucket, hash(bytes)), permissions);
+  const upload = uploadOf(deletion === undefined ? LASTING_TRIAL : bytes);
   const checksum = await ifPermitted(tryWrongChecksum(bucket, upload), permissions);
   if (checksum !== undefined) {
     // A server that accepts the header without verifying it would return what a writer claimed.
@@ -68,9 +68,9 @@ export async function findCapabilities(bucket: BucketContext, bytes: Uint8Array)
     bucket.features.trustChecksums = checksum === "verified";
   }
   const { info, conditionalPut, versions } =
-    checksum === undefined || versioned === undefined
-      ? await inspectBucket(bucket, versioned, permissions)
-      : await tryPut(bucket, upload, versioned);
+    checksum === undefined || deletion === undefined
+      ? await inspectBucket(bucket, deletion, permissions)
+      : await tryPut(bucket, upload, deletion);
   const found = {
     verifiesChecksums: info?.sha256 !== undefined,
     conditionalPut,
@@ -126,22 +126,26 @@ async function tryWrongChecksum(
   return isMismatch(rejection) ? "verified" : "unsupported";
 }
 
-/**
- * Tests that blobs can be deleted, on a name that does not exist. Throws if they cannot.
- *
- * @returns whether the bucket keeps versions
- */
-async function tryDelete(bucket: BucketContext, name: string): Promise<boolean> {
+/** What a delete has shown. */
+interface Deletion {
+  /** The bucket says that it keeps versions. */
+  readonly isVisiblyVersioned: boolean;
+  /** It keeps them, whether it says so or not. */
+  readonly isVersioned: boolean;
+}
+
+/** Tests that blobs can be deleted, on a name that does not exist. Throws if they cannot. */
+async function tryDelete(bucket: BucketContext, name: string): Promise<Deletion> {
   const versioned = await isVisiblyVersioned(bucket);
-  const addsVersion = await deleteBlob(bucket, name, undefined, versioned);
-  if (!versioned) return addsVersion;
+  const isVersioned = await deleteBlob(bucket, name, undefined, versioned);
+  if (!versioned) return { isVisiblyVersioned: false, isVersioned };
   // There was no version to delete. Servers reject an unknown version ID in various ways; only a
   // missing permission matters.
   await deleteVersion(bucket, name, "none", undefined).catch((error: unknown) => {
     const harmless = error instanceof StorageError && error.code !== "permission";
     if (!harmless || error.transient) throw error;
   });
-  return true;
+  return { isVisiblyVersioned: true, isVersioned: true };
 }
 
 /**
@@ -160,7 +164,7 @@ async function isVisiblyVersioned(bucket: BucketContext): Promise<boolean> {
 async function tryPut(
   bucket: BucketContext,
   upload: Upload,
-  versioned: boolean,
+  { isVisiblyVersioned: versioned }: Deletion,
 ): Promise<Findings> {
   const headers = bucket.features.sendChecksums ? checksumHeader(upload.sha256) : {};
   let versions: boolean | undefined;
@@ -196,11 +200,13 @@ async function tryConditionalPut(
 /** What can be determined without a write: from the bucket and from a few of its blobs. */
 async function inspectBucket(
   bucket: BucketContext,
-  versioned: boolean | undefined,
+  deletion: Deletion | undefined,
   permissions: { any: boolean },
 ): Promise<Findings> {
   const info = await ifPermitted(inspectBlobs(bucket), permissions);
-  const versions = versioned ?? (await ifPermitted(keepsVersions(bucket), permissions));
+  // Of some providers it is known without a request, which shows no permission.
+  const asked = bucket.config.versioned ? undefined : permissions;
+  const versions = deletion?.isVersioned ?? (await ifPermitted(keepsVersions(bucket), asked));
   return { info, conditionalPut: false, versions };
 }
 

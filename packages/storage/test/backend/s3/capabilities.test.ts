@@ -1,4 +1,4 @@
-import { describe, expect, test } from "bun:test";
+import { describe, expect, setSystemTime, test } from "bun:test";
 import { withRetry } from "../../../src/backend/retry.ts";
 import { sha256 } from "../../support.ts";
 import {
@@ -9,6 +9,7 @@ import {
   OTHER,
   served,
   trustedBackend,
+  versionedBackend,
 } from "./fixtures.ts";
 
 interface Rules {
@@ -128,12 +129,52 @@ describe("determining capabilities", () => {
       answer: () => (isSkewed ? errorResponse(403, "RequestTimeTooSkewed") : undefined),
     });
     using fake = served(store.fetch);
-    expect(await fake.backend.capabilities!()).toMatchObject({ conditionalPut: false });
-    isSkewed = false;
-    expect(await fake.backend.capabilities!()).toMatchObject({ conditionalPut: true });
-    const { length } = store.requests;
-    await fake.backend.capabilities!();
-    expect(store.requests).toHaveLength(length);
+    const providers = [fake.backend, versionedBackend(fake.endpoint)];
+    const found = async () =>
+      Promise.all(providers.map(async (each) => (await each.capabilities!()).conditionalPut));
+    try {
+      expect(await found()).toEqual([false, false]);
+      isSkewed = false;
+      // Some credentials never permit it, and each blob may ask.
+      expect(await found()).toEqual([false, false]);
+      for (const aheadMs of [90_000, -90_000]) {
+        setSystemTime(new Date(Date.now() + aheadMs));
+        const { length } = store.requests;
+        expect(await found()).toEqual([true, true]);
+        expect(store.requests.length > length).toBe(aheadMs > 0);
+      }
+    } finally {
+      setSystemTime();
+    }
+  });
+
+  test("hides the trial blob if its versions may not be deleted, as under object lock", async () => {
+    let stored = 0;
+    const store = smallStore({
+      answer: ({ method, url }) => {
+        const { searchParams } = new URL(url);
+        if (searchParams.has("versioning")) return errorResponse(403, "AccessDenied");
+        if (searchParams.has("versions")) {
+          const versions = ["marker", ...(stored > 0 ? ["locked"] : [])].map(
+            (id) =>
+              `<Version><Key>${searchParams.get("prefix")}</Key><VersionId>${id}</VersionId></Version>`,
+          );
+          return xmlResponse(
+            `<IsTruncated>false</IsTruncated>${versions.join("")}`,
+            "ListVersionsResult",
+          );
+        }
+        if (method === "PUT") stored += 1;
+        if (method !== "DELETE") return undefined;
+        if (searchParams.get("versionId") === "locked") return errorResponse(403, "AccessDenied");
+        return new Response(null, { status: 204, headers: { "x-amz-delete-marker": "true" } });
+      },
+    });
+    using fake = served(store.fetch);
+    expect(await fake.backend.capabilities!()).toMatchObject({ versions: true });
+    const last = store.requests.findLastIndex(({ method }) => method === "PUT");
+    const next = store.requests.slice(last).find(({ method }) => method === "DELETE");
+    expect(next?.url).not.toContain("versionId");
   });
 
   test("leaves one blob where checksums are ignored and deletes refused, however often", async () => {

@@ -84,9 +84,17 @@ export function served(
 
 /** A backend that trusts its server as it trusts Amazon. */
 export function trustedBackend(endpoint: string): Backend {
+  return s3Backend({ ...configAt(endpoint), trustChecksums: true });
+}
+
+/** A backend of which it is known that it keeps versions. */
+export function versionedBackend(endpoint: string): Backend {
+  return s3Backend({ ...configAt(endpoint), versioned: true });
+}
+
+function configAt(endpoint: string): ReturnType<typeof s3Config> {
   const credentials = { accessKeyId: "access-key", secretAccessKey: "secret-key" };
-  const config = s3Config({ bucket: "bucket", endpoint, region: REGION, credentials });
-  return s3Backend({ ...config, trustChecksums: true });
+  return s3Config({ bucket: "bucket", endpoint, region: REGION, credentials });
 }
 
 /** The bucket of `served`, for both provisioning clients. */
