@@ -29,7 +29,7 @@ export interface InputOptions {
    * read if the path now leads elsewhere. A path that the user named may be or contain links.
    */
   readonly real?: string | undefined;
-  /** Ends a read of standard input, which nobody may ever write to, with the signal's reason. */
+  /** Ends the content with its reason, also if nobody ever writes to standard input or a pipe. */
   readonly signal?: AbortSignal;
 }
 
@@ -41,8 +41,8 @@ export async function openInput(
   { folder, real, signal }: InputOptions = {},
 ): Promise<Input> {
   if (path === "-") {
-    const content = pieces(STANDARD_INPUT, "standard input", undefined, signal);
-    return { content, file: undefined };
+    const content = pieces(STANDARD_INPUT, "standard input", undefined);
+    return { content: untilAborted(content, signal), file: undefined };
   }
   let file: number | undefined;
   try {
@@ -65,7 +65,8 @@ export async function openInput(
       );
     }
     const regular = stats.isFile() ? stats : undefined;
-    return { content: pieces(file, path, regular), file: regular && stateOf(regular) };
+    const content = untilAborted(pieces(file, path, regular), signal);
+    return { content, file: regular && stateOf(regular) };
   } catch (error) {
     if (file !== undefined) close(file);
     if (systemCodeOf(error) === "usage") throw error;
@@ -98,7 +99,6 @@ async function* pieces(
   file: number,
   name: string,
   before: BigIntStats | undefined,
-  signal?: AbortSignal,
 ): AsyncGenerator<Uint8Array> {
   // Not a Buffer, whose slice() is a view and not a copy: it would change with the next piece.
   // For a small file, one byte larger than the file, to detect that it has grown.
@@ -107,7 +107,7 @@ async function* pieces(
   let total = 0;
   try {
     for (;;) {
-      const length = await unlessAborted(readInto(file, buffer), signal);
+      const length = await readInto(file, buffer);
       total += length;
       if (length > 0) yield buffer.subarray(0, length);
       // At its size, the state of the file shows whether it has grown. Files of the system, whose size
@@ -122,7 +122,7 @@ async function* pieces(
       yield* process.stdin;
       return;
     }
-    if (signal?.aborted || systemCodeOf(error) === "usage") throw error;
+    if (systemCodeOf(error) === "usage") throw error;
     throw usage(`cannot read ${name}: ${reasonOf(error)}`, error);
   } finally {
     if (file !== STANDARD_INPUT) close(file);
@@ -136,7 +136,8 @@ const CHANGING = ["size", "mtimeNs", "ctimeNs"] as const;
 function assertUnchanged(before: BigIntStats, after: BigIntStats, name: string): void {
   if (CHANGING.every((each) => before[each] === after[each])) return;
   throw usage(
-    `${name} changed while it was read and was not stored: try again when nothing writes to it, ` +
+    `${name} changed while it was read and was not stored (or it was renamed or linked, which looks the ` +
+      "same): try again when nothing writes to it, " +
       "or store a copy (standard input is not checked for changes)",
   );
 }
@@ -149,14 +150,31 @@ function readInto(file: number, buffer: Uint8Array): Promise<number> {
   });
 }
 
-/** The read itself goes on, and what it reads is lost. */
-function unlessAborted(reading: Promise<number>, signal: AbortSignal | undefined): Promise<number> {
-  if (signal === undefined) return reading;
-  return new Promise((resolve, reject) => {
-    const stop = (): void => reject(signal.reason);
-    const settled = (): void => signal.removeEventListener("abort", stop);
-    if (signal.aborted) stop();
-    else signal.addEventListener("abort", stop, { once: true });
-    reading.finally(settled).then(resolve, reject);
-  });
+function untilAborted(
+  content: AsyncGenerator<Uint8Array>,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<Uint8Array> {
+  return signal === undefined ? content : endingWith(content, signal);
+}
+
+async function* endingWith(
+  content: AsyncGenerator<Uint8Array>,
+  signal: AbortSignal,
+): AsyncGenerator<Uint8Array> {
+  const { promise: aborted, reject } = Promise.withResolvers<never>();
+  aborted.catch(() => {});
+  const stop = (): void => reject(signal.reason);
+  if (signal.aborted) stop();
+  else signal.addEventListener("abort", stop, { once: true });
+  try {
+    for (;;) {
+      const { done, value } = await Promise.race([content.next(), aborted]);
+      if (done === true) return;
+      yield value;
+    }
+  } finally {
+    signal.removeEventListener("abort", stop);
+    // Not awaited: a read that is in progress may never end.
+    content.return(undefined).catch(() => {});
+  }
 }

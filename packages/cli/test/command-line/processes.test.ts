@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { existsSync, readdirSync } from "node:fs";
+import { open } from "node:fs/promises";
 import {
   checkManners,
   createWorkspace,
@@ -99,6 +100,19 @@ describe("interruption", () => {
     expect(JSON.parse(stderr.trim().split("\n").at(-1)!)).toEqual({
       error: { code: "aborted", message: "interrupted" },
     });
+  });
+
+  test("Ctrl-C ends a command that waits for a list from a pipe with a name", async () => {
+    Bun.spawnSync(["mkfifo", path("fifo")]);
+    const child = spawn(["rm", "--from-file", "fifo", "--json"], { IDK_STORE: "lists" });
+    // Opened to write, and never written to.
+    const writer = await open(path("fifo"), "w");
+    await Bun.sleep(100);
+    child.kill("SIGINT");
+    const stderr = await new Response(child.stderr).text();
+    expect(await child.exited).toBe(130);
+    expect(stderr).toContain('"code":"aborted"');
+    await writer.close();
   });
 
   test("a signal that is passed on as well counts once", async () => {
