@@ -68,7 +68,7 @@ export async function probe(backend: Backend, signal: AbortSignal): Promise<Find
       },
       attestation: able?.verifiesChecksums ?? unknown,
       conditionalPut: able?.conditionalPut ?? unknown,
-      versions: able?.versions ?? unknown,
+      versions: able === undefined ? unknown : able.versions,
       encryption:
         (info.ok ? info.value?.encryption : undefined) ??
         able?.encryption ??

@@ -45,3 +45,13 @@ test("limits the time to remove it after an interruption", async () => {
   // A new signal, because the command's has fired already.
   expect(signal?.aborted).toBe(false);
 });
+
+test.each([
+  [undefined, undefined],
+  [false, false],
+  [true, true],
+])("whether versions are kept: %p is %p", async (versions, expected) => {
+  const found = { verifiesChecksums: true, conditionalPut: true, versions };
+  const backend: Backend = { ...memory(), capabilities: async () => found };
+  expect(await probe(backend, new AbortController().signal)).toMatchObject({ versions: expected });
+});
