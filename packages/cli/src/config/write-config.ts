@@ -50,11 +50,7 @@ export async function storeAddition(
   store: { readonly name: string; readonly url: string },
   env: Environment,
 ): Promise<() => Promise<void>> {
-  const add = (lines: string[]): void => {
-    // A blank line before it.
-    if (lines.at(-1) !== "") lines.push("");
-    lines.push(`[store.${quoted(store.name)}]`, `url = ${quoted(store.url)}`, "");
-  };
+  const add = adding([`[store.${quoted(store.name)}]`, `url = ${quoted(store.url)}`]);
   const cannot = (error: unknown) =>
     usage(`cannot add the store to ${path}: ${reasonOf(error)}; add it by hand`, error);
   try {
@@ -66,6 +62,14 @@ export async function storeAddition(
     editConfig(path, add, env).catch((error: unknown) => {
       throw cannot(error);
     });
+}
+
+/** An edit that adds a table at the end, after a blank line. */
+export function adding(table: readonly string[]): (lines: string[]) => void {
+  return (lines) => {
+    if (lines.at(-1) !== "") lines.push("");
+    lines.push(...table, "");
+  };
 }
 
 /**

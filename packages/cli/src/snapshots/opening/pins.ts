@@ -1,10 +1,8 @@
 import { type PinnedRepository, parseWriter } from "@idk/snapshots";
-import { appendFile, readFile } from "node:fs/promises";
 import type { RepositoryEntry } from "../../config/config.ts";
 import { formatPeriod } from "../../config/times.ts";
-import { readConfig } from "../../config/read-config.ts";
 import type { RepositorySource } from "../../config/settings.ts";
-import { editConfig, quoted } from "../../config/write-config.ts";
+import { adding, editConfig, quoted } from "../../config/write-config.ts";
 import { messageOf, reasonOf, usage } from "../../errors/failures.ts";
 import type { Environment } from "../../invocation.ts";
 
@@ -54,8 +52,7 @@ function namesLine(names: readonly string[]): string {
 }
 
 /**
- * Writes pins into the configuration: a new table at its end, because the file may be a link and has
- * its own mode and comments.
+ * Writes pins into the configuration: a new table at its end.
  *
  * @throws Failure `usage` with the lines to add by hand, if the file cannot be extended
  */
@@ -66,10 +63,7 @@ export async function addPins(
 ): Promise<void> {
   const table = tableOf(store, pins);
   try {
-    const text = await readFile(config, "utf8");
-    const tail = `${text === "" || text.endsWith("\n") ? "" : "\n"}\n${table}`;
-    readConfig(text + tail, config, env);
-    await appendFile(config, tail, { flush: true });
+    await editConfig(config, adding(table.trim().split("\n")), env);
   } catch (error) {
     throw usage(
       `cannot add the repository to ${config}: ${reasonOf(error)}; add by hand: ${table.trim()}`,
