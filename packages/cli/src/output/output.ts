@@ -26,7 +26,7 @@ export interface Output {
    * the name of the program.
    */
   note(text: string): Promise<void>;
-  /** The failure of one of several items, on standard error, also with `--quiet`. */
+  /** The same also with `--quiet`: the failure of one of several items, or what an operator has to know. */
   fault(text: string): Promise<void>;
   /** One JSON object on a line of standard error, for programs that follow the progress. */
   event(json: unknown): Promise<void>;
@@ -56,10 +56,10 @@ export function createOutput({ json: asJson, screen }: OutputOptions): Output {
   // If standard error is closed, there is no one to report that to.
   const writeError = async (text: string): Promise<void> =>
     screen.above(async () => stderr.write(text).catch(() => {}));
-  const errorLine = async (text: string): Promise<void> =>
-    writeError(`${printableMessage(text)}\n`);
-  const jsonNote = async (text: string): Promise<void> =>
-    writeError(`${toJson({ note: redact(text.replace(/^idk: (?:note: )?/u, "")) })}\n`);
+  const errorLine = async (text: string): Promise<void> => {
+    const note = (): string => toJson({ note: redact(text.replace(/^idk: (?:note: )?/u, "")) });
+    await writeError(`${asJson ? note() : printableMessage(text)}\n`);
+  };
 
   const flush = async (): Promise<void> => {
     if (buffered !== "") {
@@ -89,7 +89,7 @@ export function createOutput({ json: asJson, screen }: OutputOptions): Output {
     text: send,
     bytes: send,
     flush,
-    note: asJson ? jsonNote : errorLine,
+    note: errorLine,
     fault: errorLine,
     event: async (value) => writeError(`${toJson(value)}\n`),
     block: (text) => writeError(`${printableLines(redact(text))}\n`),
