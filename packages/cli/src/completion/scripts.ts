@@ -22,6 +22,8 @@ _idk() {
   word=
   [[ $COMP_WORDBREAKS == *=* ]] && word=\${current%"\${current##*=}"}
   [[ $COMP_WORDBREAKS == *:* && $current == *:* ]] && word=\${current%"\${current##*:}"}
+  # As it was completed before, a word has backslashes.
+  words[\${#words[@]}-1]=\${current//\\\\/}
   COMPREPLY=()
   # Bash 3.2, as on macOS, has no compopt; it offers files if nothing else matches.
   compopt +o default 2>/dev/null

@@ -201,7 +201,8 @@ skipIfMissing(without("bash"))("bash", () => {
   test("completes at a terminal, even if sourced twice", async () => {
     const source = "source <(idk completion bash)";
     const code = ["idk snapshots --name $", String.raw`\$\(touch\ evil\) `] as const;
-    await typeTabs(shell, `${source}; ${source}`, [...CASES, code]);
+    const begun = [String.raw`idk restore my\ d`, String.raw`idk restore my\ docs `] as const;
+    await typeTabs(shell, `${source}; ${source}`, [...CASES, begun, code]);
     expect(existsSync(path("evil"))).toBe(false);
   });
 
