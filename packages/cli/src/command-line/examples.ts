@@ -42,7 +42,7 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   "repo show": ["idk repo show", "idk repo show --json"],
   "repo allow": ["idk repo allow \"$(cat host.pub)\" --names 'web1/*'"],
   "repo revoke": ['idk repo revoke "$(cat host.pub)"'],
-  "repo close": ["idk repo close web1/old                       then `idk forget web1/old`"],
+  "repo close": ["idk repo close web1/old                       then forget its snapshots"],
   "repo grace-period": ["idk repo grace-period 14d"],
   "repo share": ["idk repo share                                after you added a recipient"],
   put: [

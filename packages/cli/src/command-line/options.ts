@@ -4,7 +4,7 @@ import { Option } from "commander";
 export function workersOption(more = ""): Option {
   return new Option(
     "--workers <n>",
-    `use N threads for files over 32 MiB${more}; 0 for none (IDK_WORKERS; default: one per core)`,
+    `use N threads for files over 32 MiB${more}; 0 for none (IDK_WORKERS; default: one per core, up to 8)`,
   );
 }
 

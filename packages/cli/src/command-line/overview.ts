@@ -73,11 +73,11 @@ export const ENVIRONMENT = `Environment:
 
 export const EXIT_CODES = `Exit codes:
   0    success
-  1    unexpected error
+  1    unexpected error, or the result cannot be written
   2    invalid usage
   3    not found
-  4    no identity can open it
-  5    damaged or forged data
+  4    no identity can open it, or the passphrase is wrong
+  5    damaged or forged data, or a store that is older than it was seen
   6    store unavailable, access denied, or nothing readable to back up
   7    a snapshot was made, but some files could not be read
   129  the terminal was closed (SIGHUP)

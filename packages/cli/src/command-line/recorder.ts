@@ -4,7 +4,10 @@ import { identityOption } from "./options.ts";
 
 function addTimes(command: CommanderCommand): CommanderCommand {
   return command
-    .option("--since <time>", "from this time on, in UTC: 2026-11-20, 2026-11-20T12:30, or 2h ago")
+    .option(
+      "--since <time>",
+      "from this time on, in UTC: 2026-11-20, 2026-11-20T12:30, or a period before now: 2h",
+    )
     .option("--until <time>", "before this time, in the same form")
     .addOption(identityOption());
 }

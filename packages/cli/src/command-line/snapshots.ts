@@ -29,7 +29,7 @@ function ownerKeyOption(): Option {
 function threadsOption(): Option {
   return new Option(
     "--workers <n>",
-    "use N threads; 0 for none (IDK_WORKERS; default: one per core)",
+    "use N threads; 0 for none (IDK_WORKERS; default: one per core, up to 8)",
   );
 }
 

@@ -53,8 +53,8 @@ export function addBlobCommands(program: CommanderCommand, actionOf: ActionOf): 
     .summary("check blobs, or the whole store")
     .description(
       "Check that blobs match their addresses, by default all blobs of the store, those of snapshots " +
-        "too. This needs no key. With --deep, also decrypt and check all content that your identities " +
-        "open. With --complete, check instead that no chunk is missing below the roots that your " +
+        "too, but not those of a gateway, which are in URL/s3. This needs no key. With --deep, also " +
+        "decrypt and check all content that your identities open. With --complete, check instead that no chunk is missing below the roots that your " +
         "identities open. To check that snapshots are whole, use `idk check`.",
     )
     .argument("[address...]", "the addresses to check, or at least their first 20 digits")

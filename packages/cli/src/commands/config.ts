@@ -15,7 +15,7 @@ const DEFAULTS: Readonly<Record<string, string | null>> = {
   chunkSize: "4M",
   compress: "none",
   padding: "true",
-  workers: "one per core",
+  workers: "one per core, up to 8",
 };
 
 interface SettingView {

@@ -56,7 +56,9 @@ export function parseMoment(text: string, now: number = Date.now()): number {
       // Below.
     }
   }
-  throw new Error("must be a time in UTC such as 2026-11-20 or 2026-11-20T12:30, or 2h or 7d ago");
+  throw new Error(
+    "must be a time in UTC such as 2026-11-20 or 2026-11-20T12:30, or a period before now, such as 2h",
+  );
 }
 
 /** A time, in milliseconds since 1970. */
