@@ -8,8 +8,6 @@ import { type HeadMemory, type RememberedHead, rememberIn, rollBackIn } from "./
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** A file longer than this is not ours: 100,000 chains. */
-const FILE_MAX = 2 ** 25;
 const PAYLOAD_HASH = /^[0-9a-f]{64}$/u;
 /** How long another process is waited for. What each does with the file takes a moment. */
 const WAIT_MS = 30_000;
@@ -137,7 +135,7 @@ function parse(path: string, text: string | undefined): ReadonlyMap<ChainId, Rem
     );
   let value: unknown;
   try {
-    value = text.length > FILE_MAX ? undefined : JSON.parse(text);
+    value = JSON.parse(text);
   } catch {
     throw damaged();
   }

@@ -150,7 +150,8 @@ export async function runBackup(
       committing,
       chain,
       options: { ...options, paths },
-      start,
+      // A list of packs that is lost would be one of every later snapshot, too: writers cannot read it.
+      start: repair && start.base ? { ...start, base: { ...start.base, reaches: [] } } : start,
       reusable,
       session,
       sessionKey,

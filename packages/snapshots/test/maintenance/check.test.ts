@@ -13,6 +13,9 @@ import {
 import { describe, expect, test } from "bun:test";
 import { addressList } from "../../src/format/records/address-list.ts";
 import { check } from "../../src/maintenance/check/check.ts";
+import { decodeRow } from "../../src/format/packs/row.ts";
+import { packTable } from "../../src/maintenance/check/pack-table.ts";
+import { ROW_LENGTH } from "../../src/format/limits.ts";
 import { encodeReach } from "../../src/format/records/reach.ts";
 import { forget } from "../../src/maintenance/forget/forget.ts";
 import { formatMarker } from "../../src/format/names/marker.ts";
@@ -591,4 +594,14 @@ describe("check", () => {
     const { problems } = await checked(given, { readData: 1 }, pruning);
     expect(lines(problems)).toEqual([]);
   });
+});
+
+test("a pack is one of data, too, where another snapshot has it as one of metadata", () => {
+  const packs = packTable();
+  const row = decodeRow(new Uint8Array(ROW_LENGTH).fill(7));
+  const numbers = (["meta", "data", "meta"] as const).map((sort) => packs.numberOf(row, sort));
+  expect(numbers).toEqual([0, 1, 0]);
+  expect([0, 1].map((number) => packs.sortOf(number))).toEqual(["meta", "data"]);
+  expect(packs.row(1)).toEqual(packs.row(0));
+  expect(packs.metadataPacks).toBe(1);
 });

@@ -13,6 +13,7 @@ import { join } from "node:path";
 import { openCache } from "../../src/cache/cache.ts";
 import { prune } from "../../src/maintenance/prune/prune.ts";
 import { randomBytes } from "node:crypto";
+import { reachReader } from "../../src/maintenance/reach-reader.ts";
 import { type HeadMemory, volatileHeadMemory } from "../../src/repository/head-memory.ts";
 
 const MIB = 2 ** 20;
@@ -496,6 +497,33 @@ describe("a host", () => {
     expect((await at.run({ repair: true })).newBytes).toBe(isData ? 3 * MIB + 1000 : 0);
     await check();
     expect((await at.run({ repair: true })).newBytes).toBe(0);
+  });
+
+  test("that repairs does not build on a list of packs that the store has lost", async () => {
+    // Of so many packs that the next list does not take this one in.
+    at.write("a", randomBytes(128 * MIB));
+    await at.run();
+    const { head } = (await at.read()).found;
+    await at.backend.delete(head.reach);
+    at.write("b", randomBytes(1000));
+    const isReadable = async (): Promise<boolean> => {
+      const { head: newest } = (await at.read()).found;
+      const reaches = reachReader(await at.open(), async () => 100);
+      return reaches.path(await reaches.root(newest.reach)).then(
+        () => true,
+        () => false,
+      );
+    };
+    at.later();
+    await at.run();
+    expect(await isReadable()).toBe(false);
+    at.later();
+    await at.run({ repair: true });
+    expect(await isReadable()).toBe(true);
+    await check();
+    at.later();
+    await at.run();
+    expect(await isReadable()).toBe(true);
   });
 
   test("knows what it would store, and what did not end", async () => {

@@ -100,7 +100,7 @@ export function findings({ isOwner }: { readonly isOwner: boolean }): Findings {
         ...(has("record")
           ? [
               "`idk copy` brings records back from a copy of the store; without one, make a new " +
-                "backup and forget the snapshot with `idk forget ADDRESS`",
+                "backup with `idk backup --repair`, and forget the snapshot with `idk forget ADDRESS`",
             ]
           : []),
         ...(has("key")

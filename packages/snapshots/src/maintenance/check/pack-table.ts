@@ -21,8 +21,9 @@ export interface PackTable {
 }
 
 export function packTable(): PackTable {
-  // By all of the row: another snapshot may claim that the same pack is of another session.
-  const rows = keyTable(ROW_LENGTH);
+  // By all of the row and the sort: another snapshot may claim that the same pack is of another session, or
+  // that a pack of data is one of metadata, which is not read to check data.
+  const rows = keyTable(ROW_LENGTH + 1);
   const isMetadata = column(Int32Array);
   let metadataPacks = 0;
   return {
@@ -33,7 +34,10 @@ export function packTable(): PackTable {
       return metadataPacks;
     },
     numberOf(row, sort) {
-      const number = rows.add(encodeRow(row));
+      const key = new Uint8Array(ROW_LENGTH + 1);
+      key.set(encodeRow(row));
+      key[ROW_LENGTH] = sort === "meta" ? 1 : 0;
+      const number = rows.add(key);
       if (number === isMetadata.length) {
         isMetadata.push(sort === "meta" ? 1 : 0);
         metadataPacks += isMetadata.at(number);
@@ -42,7 +46,7 @@ export function packTable(): PackTable {
     },
     address: (number) => rows.key(number).subarray(ADDRESS_AT, ADDRESS_AT + ADDRESS_LENGTH),
     session: (number) => rows.key(number).subarray(0, UUID_LENGTH),
-    row: (number) => decodeRow(rows.key(number).slice()),
+    row: (number) => decodeRow(rows.key(number).slice(0, ROW_LENGTH)),
     sortOf: (number) => (isMetadata.at(number) === 1 ? "meta" : "data"),
     truncate(length) {
       for (let number = length; number < rows.length; number++)
