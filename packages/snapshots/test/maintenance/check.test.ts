@@ -596,6 +596,27 @@ describe("check", () => {
   });
 });
 
+test("a snapshot whose keys are wrong hides no damage from those of others", async () => {
+  const given = await testRepository();
+  const { packs, session, store } = await backUp(given, "home", FOLDER);
+  const sound = await checked(given);
+  expect(lines(sound.problems)).toEqual([]);
+  await given.backend.delete(packs[PACKS.a]!);
+  await given.backend.delete(packs[PACKS.c1]!);
+  const alone = lines((await checked(given)).problems);
+  expect(alone).toEqual([
+    "file a.txt of home",
+    "file docs/c.txt of home",
+    ...Array<string>(2).fill("pack not-found"),
+  ]);
+  // Newer, so that it is checked before.
+  given.clock.now += HOUR;
+  await store(given.clock.now, new Map([[session.id, new Uint8Array(32).fill(1)]]));
+  const { problems, report } = await checked(given);
+  expect(lines(problems)).toEqual(expect.arrayContaining(alone));
+  expect(report.directories).toBe(sound.report.directories);
+});
+
 test("a pack is one of data, too, where another snapshot has it as one of metadata", () => {
   const packs = packTable();
   const row = decodeRow(new Uint8Array(ROW_LENGTH).fill(7));

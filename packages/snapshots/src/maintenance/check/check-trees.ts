@@ -13,7 +13,13 @@ import { type Row, encodeRow } from "../../format/packs/row.ts";
 import { DEPTH_MAX } from "../../read/walk.ts";
 import type { Snapshot } from "../../format/records/snapshot.ts";
 import { createHash } from "node:crypto";
-import { KEY_LENGTH, type Totals, directoryTable } from "./directory-table.ts";
+import {
+  type CheckedDirectory,
+  KEY_LENGTH,
+  type Totals,
+  directoryTable,
+} from "./directory-table.ts";
+import { keyTable } from "./key-table.ts";
 import { type PackTable, packTable } from "./pack-table.ts";
 import { inPath } from "../../read/paths.ts";
 import { isFaultForNow } from "../../repository/find-heads.ts";
@@ -83,6 +89,11 @@ interface ContentFault {
 /** Bytes of memory that the fault of a list takes. */
 const FAULT_COST = 512;
 const NOTHING: Totals = { files: 0, directories: 0, bytes: 0 };
+/**
+ * What is wrong with the store, whichever snapshot asks. Anything else may be the fault of the snapshot: it
+ * has the wrong key of a session, or reaches a directory by too many others.
+ */
+const OF_STORE: ReadonlySet<string> = new Set(["not-found", "address"]);
 
 interface Level extends Totals {
   readonly cursor: Cursor | undefined;
@@ -93,6 +104,8 @@ interface Level extends Totals {
   /** Numbers of the piece lists of its files. */
   readonly lists: Set<number>;
   isWhole: boolean;
+  /** Whether what is missing may be there in other snapshots. */
+  isOwn: boolean;
 }
 
 /** @param blobCount how many blobs the store has */
@@ -103,14 +116,31 @@ export function treeChecker(blobCount: number, limits: TreeLimits = LIMITS): Tre
   /** Piece lists, too: they refer to packs and lists as directories do to packs and directories. */
   const known = directoryTable();
   let faultyLists = new Map<number, ContentFault>();
+  /** Directories that were counted, and faults that were told: some directories are gone through again. */
+  const told = keyTable(KEY_LENGTH);
   let total = 0;
+  let snapshots = 0;
+  /** Those of the snapshot at hand that others may be able to go through. */
+  let own = new Set<number>();
 
-  const bytesKnown = (): number => known.bytes + faultyLists.size * FAULT_COST;
-  const finish = (level: Level): number => {
-    const before = known.length;
-    const number = known.add(level.key, { ...level, children: joined(level) });
-    total += known.length - before;
+  const bytesKnown = (): number => known.bytes + told.bytes + faultyLists.size * FAULT_COST;
+  const isNew = (...about: readonly (Uint8Array | string)[]): boolean => {
+    const { length } = told;
+    return told.add(digestOf(...about)) === length;
+  };
+  const inThis = (key: Uint8Array): Uint8Array => digestOf("snapshot", String(snapshots), key);
+  const find = (key: Uint8Array): number | undefined => known.find(key) ?? known.find(inThis(key));
+  const add = (key: Uint8Array, directory: CheckedDirectory, isOwn: boolean): number => {
+    const number = known.add(isOwn ? inThis(key) : key, directory);
+    if (isOwn) own.add(number);
     return number;
+  };
+  const finish = (level: Level): number => {
+    const counted = digestOf("directory", level.key);
+    const wasCounted = known.find(level.key) !== undefined || told.find(counted) !== undefined;
+    if (!wasCounted) total += 1;
+    if (level.isOwn) told.add(counted);
+    return add(level.key, { ...level, children: joined(level) }, level.isOwn);
   };
   const join = (level: Level, number: number): void => {
     const child = known.totals(number);
@@ -119,9 +149,11 @@ export function treeChecker(blobCount: number, limits: TreeLimits = LIMITS): Tre
     level.directories += child.directories + 1;
     level.bytes += child.bytes;
     level.isWhole &&= child.isWhole;
+    level.isOwn ||= own.has(number);
   };
   const truncate = (length: number): void => {
     known.truncate(length);
+    if (length === 0) told.truncate(0);
     faultyLists = new Map([...faultyLists].filter(([number]) => number < length));
   };
   /** Fails where a tree takes more memory than it should, whatever it announces. */
@@ -160,14 +192,20 @@ export function treeChecker(blobCount: number, limits: TreeLimits = LIMITS): Tre
       throwIfAborted(signal);
     };
 
-    const fault = async (level: Pick<Level, "path">, error: unknown): Promise<void> => {
+    const fault = async (
+      level: Pick<Level, "key" | "isWhole" | "isOwn">,
+      path: Uint8Array,
+      error: unknown,
+    ): Promise<void> => {
       if (!isFaultForNow(error) || error instanceof NoRoom) throw error;
-      await findings.onFault(level.path, error);
+      level.isWhole = false;
+      level.isOwn ||= !OF_STORE.has(error.code);
+      if (isNew("fault", level.key, error.code, path)) await findings.onFault(path, error);
     };
     /** Enters a directory, or takes it as it is known. Returns its number if it is. */
     const enter = async (directory: Directory, path: Uint8Array): Promise<number | undefined> => {
       const key = keyOf(directory);
-      const number = known.find(key);
+      const number = find(key);
       if (number !== undefined) return number;
       const level: Level = {
         cursor: undefined,
@@ -180,13 +218,14 @@ export function treeChecker(blobCount: number, limits: TreeLimits = LIMITS): Tre
         directories: 0,
         bytes: 0,
         isWhole: true,
+        isOwn: false,
       };
       try {
         if (stack.length > DEPTH_MAX) throw new StorageError("tree", "the tree is too deep");
         stack.push({ ...level, cursor: await cursorOf(tree, directory, signal) });
       } catch (error) {
-        await fault(level, error);
-        return finish({ ...level, isWhole: false });
+        await fault(level, path, error);
+        return finish(level);
       }
       return undefined;
     };
@@ -219,19 +258,21 @@ export function treeChecker(blobCount: number, limits: TreeLimits = LIMITS): Tre
       levels: number,
     ): Promise<ContentFault> => {
       const key = keyOfList(list, from.rowOf(list.row), levels);
-      let number = known.find(key);
+      let number = find(key);
       if (number === undefined) {
-        const own = { packs: new Set<number>(), lists: new Set<number>() };
+        const below = { packs: new Set<number>(), lists: new Set<number>() };
         let found: ContentFault;
         try {
           const { content, pack } = await tree.list(list, from, levels, signal);
-          found = await referTo(own, content, pack, levels);
+          found = await referTo(below, content, pack, levels);
         } catch (error) {
           if (!isFaultForNow(error) || error instanceof NoRoom) throw error;
           found = { error };
         }
         const isWhole = found.error === undefined;
-        number = known.add(key, { ...NOTHING, packs: own.packs, children: own.lists, isWhole });
+        const { packs: referred, lists: children } = below;
+        const isOwn = found.error !== undefined && !OF_STORE.has(found.error.code);
+        number = add(key, { ...NOTHING, packs: referred, children, isWhole }, isOwn);
         if (!isWhole || found.bad !== undefined) faultyLists.set(number, found);
       }
       into.lists.add(number);
@@ -249,10 +290,7 @@ export function treeChecker(blobCount: number, limits: TreeLimits = LIMITS): Tre
       if (entry.type !== "file") return;
       level.bytes += entry.size;
       const { bad, error } = await referTo(level, entry.content, placed.pack, ENTRY_LEVELS);
-      if (error !== undefined) {
-        level.isWhole = false;
-        await fault({ path }, error);
-      }
+      if (error !== undefined) await fault(level, path, error);
       if (bad !== undefined) await findings.onFile(path, bad);
     };
 
@@ -263,8 +301,7 @@ export function treeChecker(blobCount: number, limits: TreeLimits = LIMITS): Tre
       try {
         placed = await top.cursor!.current(signal);
       } catch (error) {
-        await fault(top, error);
-        top.isWhole = false;
+        await fault(top, top.path, error);
       }
       if (placed !== undefined) {
         top.cursor!.advance();
@@ -299,7 +336,9 @@ export function treeChecker(blobCount: number, limits: TreeLimits = LIMITS): Tre
     },
     async check(snapshot, tree, findings, signal) {
       if (bytesKnown() > limits.kept) truncate(0);
-      const before = { directories: known.length, packs: packs.length, total };
+      const before = { directories: known.length, packs: packs.length, told: told.length, total };
+      snapshots += 1;
+      own = new Set();
       try {
         return await checkTree(snapshot, tree, findings, signal);
       } catch (error) {
@@ -307,6 +346,7 @@ export function treeChecker(blobCount: number, limits: TreeLimits = LIMITS): Tre
         // So that there is room for the next one.
         truncate(before.directories);
         packs.truncate(before.packs);
+        told.truncate(before.told);
         total = before.total;
         await findings.onFault(new Uint8Array(0), error);
         return { isWhole: false, packs: function* none() {} };
@@ -327,6 +367,13 @@ function heldBy({ packs, children, lists }: Level): number {
 
 /** A tree that takes more memory than it should. */
 class NoRoom extends StorageError {}
+
+function digestOf(...parts: readonly (Uint8Array | string)[]): Uint8Array {
+  const hash = createHash("sha256");
+  // With their lengths, so that different parts never are the same bytes.
+  for (const part of parts) hash.update(`${part.length} `).update(part);
+  return hash.digest().subarray(0, KEY_LENGTH);
+}
 
 /** What makes a directory the same: where its nodes lie, and its tree id. */
 function keyOf({ nodes, treeId }: Directory): Uint8Array {
