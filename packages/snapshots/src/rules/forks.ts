@@ -106,41 +106,56 @@ export interface Fork<T extends StoredHead> {
 }
 
 /**
- * The forks of a chain, as far as the heads between are there.
+ * Heads that are gone through for all forks of a chain. Writers can make up so many, each with many before it,
+ * that all searches would take hours.
+ */
+const STEPS_MAX = 2 ** 20;
+
+/**
+ * The forks of a chain, as far as the heads between are there. Of a chain in which they take too long to
+ * find, a fork may contain heads that others of it come after.
  *
  * @param chain its heads that count, newest first
  */
-export function forksOf<T extends StoredHead>(chain: readonly T[]): Fork<T>[] {
+export function forksOf<T extends StoredHead>(
+  chain: readonly T[],
+  stepsMax: number = STEPS_MAX,
+): Fork<T>[] {
   const lineage = lineageOf(chain);
   const { heads, parentsOf } = lineage;
   const forks: Fork<T>[] = [];
+  let stepsLeft = stepsMax;
   const tips = tipsOf(lineage);
   if (tips.length > 1) forks.push({ heads: tips, joinedBy: undefined });
   for (const joinedBy of heads) {
     const parents = parentsOf(joinedBy);
     if (parents.length < 2) continue;
-    const apart = parents.filter(
-      (parent) => !parents.some((other) => other !== parent && leadsTo(other, parent, parentsOf)),
-    );
+    const { behind, steps } = headsBehind(parents, parentsOf, stepsLeft);
+    stepsLeft -= steps;
+    const apart = parents.filter((parent) => !behind.has(parent));
     if (apart.length < 2) continue;
     forks.push({ heads: heads.filter((head) => apart.includes(head)), joinedBy });
   }
   return forks;
 }
 
-/** Whether a head comes after another, by the heads between. */
-function leadsTo<T extends StoredHead>(
-  from: T,
-  to: T,
+/** The heads that one of the given comes after, by the heads between, down to the oldest of the given. */
+function headsBehind<T extends StoredHead>(
+  given: readonly T[],
   parentsOf: Lineage<T>["parentsOf"],
-): boolean {
-  const seen = new Set<T>();
-  const pending = [from];
-  for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
-    if (next === to) return true;
-    if (seen.has(next) || next.head.generation <= to.head.generation) continue;
-    seen.add(next);
-    pending.push(...parentsOf(next));
+  stepsMax: number,
+): { readonly behind: ReadonlySet<T>; readonly steps: number } {
+  const oldest = Math.min(...given.map(({ head }) => head.generation));
+  const behind = new Set<T>();
+  const pending = [...given];
+  let steps = 0;
+  while (pending.length > 0 && steps < stepsMax) {
+    steps += 1;
+    for (const parent of parentsOf(pending.pop()!)) {
+      if (parent.head.generation < oldest || behind.has(parent)) continue;
+      behind.add(parent);
+      pending.push(parent);
+    }
   }
-  return false;
+  return { behind, steps };
 }
