@@ -106,7 +106,7 @@ export interface Fork<T extends StoredHead> {
 }
 
 /**
- * Heads that are gone through for all forks of a chain. Writers can make up so many, each with many before it,
+ * Heads that are looked at for all forks of a chain. Writers can make up so many, each with many before it,
  * that all searches would take hours.
  */
 const STEPS_MAX = 2 ** 20;
@@ -122,17 +122,19 @@ export function forksOf<T extends StoredHead>(
   stepsMax: number = STEPS_MAX,
 ): Fork<T>[] {
   const lineage = lineageOf(chain);
-  const { heads, parentsOf } = lineage;
+  const { heads } = lineage;
+  const parents = new Map(heads.map((found) => [found, lineage.parentsOf(found)]));
+  const parentsOf = (found: T): readonly T[] => parents.get(found) ?? [];
   const forks: Fork<T>[] = [];
   let stepsLeft = stepsMax;
   const tips = tipsOf(lineage);
   if (tips.length > 1) forks.push({ heads: tips, joinedBy: undefined });
   for (const joinedBy of heads) {
-    const parents = parentsOf(joinedBy);
-    if (parents.length < 2) continue;
-    const { behind, steps } = headsBehind(parents, parentsOf, stepsLeft);
+    const joined = parentsOf(joinedBy);
+    if (joined.length < 2) continue;
+    const { behind, steps } = headsBehind(joined, parentsOf, stepsLeft);
     stepsLeft -= steps;
-    const apart = parents.filter((parent) => !behind.has(parent));
+    const apart = joined.filter((parent) => !behind.has(parent));
     if (apart.length < 2) continue;
     forks.push({ heads: heads.filter((head) => apart.includes(head)), joinedBy });
   }
@@ -150,8 +152,8 @@ function headsBehind<T extends StoredHead>(
   const pending = [...given];
   let steps = 0;
   while (pending.length > 0 && steps < stepsMax) {
-    steps += 1;
     for (const parent of parentsOf(pending.pop()!)) {
+      steps += 1;
       if (parent.head.generation < oldest || behind.has(parent)) continue;
       behind.add(parent);
       pending.push(parent);
