@@ -617,6 +617,26 @@ test("a snapshot whose keys are wrong hides no damage from those of others", asy
   expect(report.directories).toBe(sound.report.directories);
 });
 
+test("a damaged pack is found, and deleted, also if a newer snapshot has no key for it", async () => {
+  const given = await testRepository();
+  const { packs, session: theirs } = await backUp(given, "home", { x: bytes("one") });
+  await damage(given, packs[0]!);
+  const session = testSession(given.backend, given.recipients);
+  const claimed = async () => ({
+    session: theirs.id,
+    address: packs[0]!,
+    salt: new Uint8Array(16),
+  });
+  const tree = await storeFolder({ ...session, dataPack: claimed }, { y: bytes("one") });
+  given.clock.now += HOUR;
+  await storeSnapshot(given, given.owner, "home", session, tree, { generation: given.clock.now });
+  const { problems } = await checked(given, { readData: 1, deleteDamaged: true });
+  expect(lines(problems)).toEqual(
+    expect.arrayContaining(["pack address deleted", "file x of home"]),
+  );
+  expect(await given.backend.head(packs[0]!)).toBeUndefined();
+});
+
 test("a pack is one of data, too, where another snapshot has it as one of metadata", () => {
   const packs = packTable();
   const row = decodeRow(new Uint8Array(ROW_LENGTH).fill(7));
@@ -625,4 +645,5 @@ test("a pack is one of data, too, where another snapshot has it as one of metada
   expect([0, 1].map((number) => packs.sortOf(number))).toEqual(["meta", "data"]);
   expect(packs.row(1)).toEqual(packs.row(0));
   expect(packs.metadataPacks).toBe(1);
+  expect(packs.hasTwins).toBe(true);
 });

@@ -103,6 +103,28 @@ export function packChecker(
     const text = `${error.message}; fetched once more, its bytes are right, so it is not deleted`;
     return [new StorageError("address", text, { cause: error }), false];
   };
+  let looking: Promise<unknown> = Promise.resolve();
+  /**
+   * What is wrong with a pack that could not be opened: its bytes, or else the given. A snapshot can have the
+   * wrong key of a pack that is damaged as well. One after the other, as each takes the memory of a pack.
+   */
+  const causeOf = async (address: Address, error: StorageError): Promise<StorageError> => {
+    if (error.code === "address" || error.code === "not-found" || reported.has(address))
+      return error;
+    const look = async (): Promise<StorageError> => {
+      try {
+        const buffer = new Uint8Array(PACK_BLOB_MAX);
+        await fetchBlob(backend, address, buffer, signal ? { signal } : {});
+        return error;
+      } catch (cause) {
+        if (!isFaultForNow(cause)) throw cause;
+        return cause;
+      }
+    };
+    const mine = looking.then(look, look);
+    looking = mine.catch(() => undefined);
+    return mine;
+  };
   const missing = async (address: Address) => {
     const text = `the store does not have the pack ${address}`;
     await fault(address, new StorageError("not-found", text));
@@ -119,8 +141,9 @@ export function packChecker(
           return await packs.metadata(row, inner);
         } catch (error) {
           if (!isFaultForNow(error) || error.code === "no-match") throw error;
-          if (error.code === "not-found") await onMissing(row.address);
-          else await fault(row.address, error);
+          const cause = await causeOf(row.address, error);
+          if (cause.code === "not-found") await onMissing(row.address);
+          else await fault(row.address, cause);
           throw error;
         }
       },
@@ -143,7 +166,7 @@ export function packChecker(
           onSound?.(row.address, plaintext.length);
         } catch (error) {
           if (!isFaultForNow(error)) throw error;
-          await fault(row.address, error);
+          await fault(row.address, await causeOf(row.address, error));
         }
         counts.opened += 1;
         onProgress?.({ stage: "packs", done: counts.opened });

@@ -88,6 +88,8 @@ interface ContentFault {
 }
 /** Bytes of memory that the fault of a list takes. */
 const FAULT_COST = 512;
+/** Of a number in a set. */
+const OWN_COST = 32;
 const NOTHING: Totals = { files: 0, directories: 0, bytes: 0 };
 /**
  * What is wrong with the store, whichever snapshot asks. Anything else may be the fault of the snapshot: it
@@ -106,6 +108,10 @@ interface Level extends Totals {
   isWhole: boolean;
   /** Whether what is missing may be there in other snapshots. */
   isOwn: boolean;
+  /** Whether its entries could be read to the end. */
+  isRead: boolean;
+  /** Whether its files were told of before: it is gone through again. */
+  readonly hasTold: boolean;
 }
 
 /** @param blobCount how many blobs the store has */
@@ -123,7 +129,8 @@ export function treeChecker(blobCount: number, limits: TreeLimits = LIMITS): Tre
   /** Those of the snapshot at hand that others may be able to go through. */
   let own = new Set<number>();
 
-  const bytesKnown = (): number => known.bytes + told.bytes + faultyLists.size * FAULT_COST;
+  const bytesKnown = (): number =>
+    known.bytes + told.bytes + own.size * OWN_COST + faultyLists.size * FAULT_COST;
   const isNew = (...about: readonly (Uint8Array | string)[]): boolean => {
     const { length } = told;
     return told.add(digestOf(...about)) === length;
@@ -139,7 +146,10 @@ export function treeChecker(blobCount: number, limits: TreeLimits = LIMITS): Tre
     const counted = digestOf("directory", level.key);
     const wasCounted = known.find(level.key) !== undefined || told.find(counted) !== undefined;
     if (!wasCounted) total += 1;
-    if (level.isOwn) told.add(counted);
+    if (level.isOwn) {
+      told.add(counted);
+      if (level.isRead) told.add(digestOf("files", level.key));
+    }
     return add(level.key, { ...level, children: joined(level) }, level.isOwn);
   };
   const join = (level: Level, number: number): void => {
@@ -219,11 +229,14 @@ export function treeChecker(blobCount: number, limits: TreeLimits = LIMITS): Tre
         bytes: 0,
         isWhole: true,
         isOwn: false,
+        isRead: true,
+        hasTold: told.find(digestOf("files", key)) !== undefined,
       };
       try {
         if (stack.length > DEPTH_MAX) throw new StorageError("tree", "the tree is too deep");
         stack.push({ ...level, cursor: await cursorOf(tree, directory, signal) });
       } catch (error) {
+        level.isRead = false;
         await fault(level, path, error);
         return finish(level);
       }
@@ -291,7 +304,7 @@ export function treeChecker(blobCount: number, limits: TreeLimits = LIMITS): Tre
       level.bytes += entry.size;
       const { bad, error } = await referTo(level, entry.content, placed.pack, ENTRY_LEVELS);
       if (error !== undefined) await fault(level, path, error);
-      if (bad !== undefined) await findings.onFile(path, bad);
+      if (bad !== undefined && !level.hasTold) await findings.onFile(path, bad);
     };
 
     const whole = await enter(rootOf(snapshot), new Uint8Array(0));
@@ -301,6 +314,7 @@ export function treeChecker(blobCount: number, limits: TreeLimits = LIMITS): Tre
       try {
         placed = await top.cursor!.current(signal);
       } catch (error) {
+        top.isRead = false;
         await fault(top, top.path, error);
       }
       if (placed !== undefined) {

@@ -206,12 +206,12 @@ export async function check(
       return;
     }
     let [needed, lacking] = [0, 0];
-    for (const number of checked.packs()) {
+    for (const address of addressesOf(trees.packs, checked.packs())) {
       needed += 1;
-      if (!hasAddress(reach, trees.packs.address(number))) lacking += 1;
+      if (!hasAddress(reach, address)) lacking += 1;
     }
     // Of what cannot be read nobody knows what else it needs.
-    const surplus = checked.isWhole ? countOf(reach) - (needed - lacking) : 0;
+    const surplus = checked.isWhole ? Math.max(0, countOf(reach) - (needed - lacking)) : 0;
     if (lacking + surplus > 0) await tell({ kind: "reach", found, lacking, surplus });
   }
 
@@ -240,12 +240,26 @@ async function packsAt(reaches: ReachReader, address: Address): Promise<AddressL
 /** How many of the packs are in a part of the store. */
 function packsIn(table: PackTable, shard: BlobShard): Pick<CheckReport, "packs" | "metadataPacks"> {
   let [packs, metadataPacks] = [0, 0];
-  for (let number = 0; number < table.length; number++) {
-    if (!shard.has(toHex(table.address(number)))) continue;
-    packs += 1;
-    if (table.sortOf(number) === "meta") metadataPacks += 1;
-  }
+  const all = function* all() {
+    for (let number = 0; number < table.length; number++) {
+      if (!shard.has(toHex(table.address(number)))) continue;
+      if (table.sortOf(number) === "meta") metadataPacks += 1;
+      yield number;
+    }
+  };
+  for (const _ of addressesOf(table, all())) packs += 1;
   return { packs, metadataPacks };
+}
+
+/** The addresses of packs, each once, though a pack can have two numbers. */
+function* addressesOf(table: PackTable, numbers: Iterable<number>): Generator<Uint8Array> {
+  const seen = table.hasTwins ? addressSet() : undefined;
+  for (const number of numbers) {
+    const address = table.address(number);
+    if (seen?.has(address) === true) continue;
+    seen?.add(toHex(address) as Address);
+    yield address;
+  }
 }
 
 /** Checks what heads other than snapshots need. */

@@ -23,6 +23,7 @@ export interface Column {
 }
 
 const PER_PART = 2 ** 14;
+const SLOTS_LEAST = 2048;
 
 export function column(kind: typeof Int32Array | typeof Float64Array): Column {
   let parts: (Int32Array | Float64Array)[] = [];
@@ -51,7 +52,7 @@ export function keyTable(width: number): KeyTable {
   let parts: Uint8Array[] = [];
   let length = 0;
   /** Numbers and 1; at least half are 0, which is none. */
-  let slots = new Int32Array(2048);
+  let slots = new Int32Array(SLOTS_LEAST);
 
   const key = (number: number): Uint8Array => {
     const at = (number % PER_PART) * width;
@@ -100,7 +101,7 @@ export function keyTable(width: number): KeyTable {
       if (to === length) return;
       length = to;
       parts = parts.slice(0, Math.ceil(to / PER_PART));
-      fill(slots.length);
+      fill(to === 0 ? SLOTS_LEAST : slots.length);
     },
   };
 }

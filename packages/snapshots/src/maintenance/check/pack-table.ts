@@ -8,7 +8,9 @@ export interface PackTable {
   readonly length: number;
   /** How many of them are packs of metadata. */
   readonly metadataPacks: number;
-  /** The number of a pack, which is new if it was not seen before. */
+  /** Whether a pack may have two numbers, because it was named as one of data and as one of metadata. */
+  readonly hasTwins: boolean;
+  /** The number of a pack of a sort, which is new if it was not seen before. */
   numberOf(row: Row, sort: PackSort): number;
   row(number: number): Row;
   /** Its address, 32 bytes, a view. */
@@ -26,7 +28,17 @@ export function packTable(): PackTable {
   const rows = keyTable(ROW_LENGTH + 1);
   const isMetadata = column(Int32Array);
   let metadataPacks = 0;
+  let hasTwins = false;
+  const keyOf = (row: Row, sort: PackSort): Uint8Array => {
+    const key = new Uint8Array(ROW_LENGTH + 1);
+    key.set(encodeRow(row));
+    key[ROW_LENGTH] = sort === "meta" ? 1 : 0;
+    return key;
+  };
   return {
+    get hasTwins() {
+      return hasTwins;
+    },
     get length() {
       return rows.length;
     },
@@ -34,11 +46,9 @@ export function packTable(): PackTable {
       return metadataPacks;
     },
     numberOf(row, sort) {
-      const key = new Uint8Array(ROW_LENGTH + 1);
-      key.set(encodeRow(row));
-      key[ROW_LENGTH] = sort === "meta" ? 1 : 0;
-      const number = rows.add(key);
+      const number = rows.add(keyOf(row, sort));
       if (number === isMetadata.length) {
+        hasTwins ||= rows.find(keyOf(row, sort === "meta" ? "data" : "meta")) !== undefined;
         isMetadata.push(sort === "meta" ? 1 : 0);
         metadataPacks += isMetadata.at(number);
       }
