@@ -47,7 +47,7 @@ describe("the recorder", () => {
   }
 
   test("has the exit code of its verdicts", () => {
-    expect(suite?.targets).toHaveLength(4);
+    expect(suite?.targets).toHaveLength(5);
     const failures = problems.filter(({ level }) => level === "failure");
     expect(run.code).toBe(failures.length > 0 ? 1 : 0);
   });

@@ -13,10 +13,13 @@ test("measures latency, its tail and CPU time, and judges each", async () => {
       ),
     ),
     "1 MB: scan + JSON + secretbox + SHA-256",
+    "1 MB: scan",
+    "1 MB: JSON.parse",
   ]);
   expect(targets.map(({ name, kind }) => [name, kind])).toEqual([
     ["simple: CPU of the recorder for each request", "cpu"],
     ["large-post: CPU of the recorder for whole bodies, to the least work", "cpu"],
+    ["1 MB: CPU of the scan for secrets, to JSON.parse", "cpu"],
     ["simple: median latency, not recorded once more to not recorded", "wall"],
     ["simple: median latency, recorded to not recorded", "wall"],
     ["simple: 99.9th percentile of latency beyond the control", "wall"],
