@@ -54,8 +54,8 @@ export function addBlobCommands(program: CommanderCommand, actionOf: ActionOf): 
     .description(
       "Check that blobs match their addresses, by default all blobs of the store, those of snapshots " +
         "too, but not those of a gateway, which are in URL/s3. This needs no key. With --deep, also " +
-        "decrypt and check all content that your identities open. With --complete, check instead that no chunk is missing below the roots that your " +
-        "identities open. To check that snapshots are whole, use `idk check`.",
+        "decrypt and check all content that your identities open. With --complete, check instead " +
+        "that no chunk is missing below the roots that your identities open. To check that snapshots are whole, use `idk check`.",
     )
     .argument("[address...]", "the addresses to check, or at least their first 20 digits")
     .addOption(fromFileOption("check"))

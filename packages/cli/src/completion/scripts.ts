@@ -22,7 +22,7 @@ _idk() {
   word=
   [[ $COMP_WORDBREAKS == *=* ]] && word=\${current%"\${current##*=}"}
   [[ $COMP_WORDBREAKS == *:* && $current == *:* ]] && word=\${current%"\${current##*:}"}
-  # As it was completed before, a word has backslashes.
+  # A word that was completed before has backslashes, which are no part of it.
   words[\${#words[@]}-1]=\${current//\\\\/}
   COMPREPLY=()
   # Bash 3.2, as on macOS, has no compopt; it offers files if nothing else matches.

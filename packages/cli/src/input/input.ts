@@ -40,9 +40,12 @@ export async function openInput(
   path: string,
   { folder, real, signal }: InputOptions = {},
 ): Promise<Input> {
+  // Not around each of many files that are stored, because that takes time.
+  const ending = (content: AsyncGenerator<Uint8Array>): AsyncGenerator<Uint8Array> =>
+    signal === undefined ? content : untilAborted(content, signal);
   if (path === "-") {
     const content = pieces(STANDARD_INPUT, "standard input", undefined);
-    return { content: untilAborted(content, signal), file: undefined };
+    return { content: ending(content), file: undefined };
   }
   let file: number | undefined;
   try {
@@ -65,7 +68,7 @@ export async function openInput(
       );
     }
     const regular = stats.isFile() ? stats : undefined;
-    const content = untilAborted(pieces(file, path, regular), signal);
+    const content = ending(pieces(file, path, regular));
     return { content, file: regular && stateOf(regular) };
   } catch (error) {
     if (file !== undefined) close(file);
@@ -150,14 +153,8 @@ function readInto(file: number, buffer: Uint8Array): Promise<number> {
   });
 }
 
-function untilAborted(
-  content: AsyncGenerator<Uint8Array>,
-  signal: AbortSignal | undefined,
-): AsyncGenerator<Uint8Array> {
-  return signal === undefined ? content : endingWith(content, signal);
-}
-
-async function* endingWith(
+/** The content, or the signal's reason as its error as soon as the signal fires. */
+async function* untilAborted(
   content: AsyncGenerator<Uint8Array>,
   signal: AbortSignal,
 ): AsyncGenerator<Uint8Array> {

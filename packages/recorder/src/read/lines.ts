@@ -15,9 +15,9 @@ const DEPTH_MAX = 64;
 
 /**
  * Parses the lines of a segment one by one, because exchanges may take much more memory than their
- * lines. Undefined are lines that are not exchanges, have more than 262,144 values or more than 64 levels of them, or are more
- * lines than the segment announces; and exchanges outside of the times that it announces, because readers
- * rely on them.
+ * lines. Undefined are lines that are not exchanges, have more than 262,144 values or more than 64 levels of
+ * them, or are more lines than the segment announces; and exchanges outside of the times that it announces,
+ * because readers rely on them.
  */
 export function* eachLine(
   bytes: Uint8Array,

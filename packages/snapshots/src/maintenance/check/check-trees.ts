@@ -135,6 +135,7 @@ export function treeChecker(blobCount: number, limits: TreeLimits = LIMITS): Tre
     const { length } = told;
     return told.add(digestOf(...about)) === length;
   };
+  // What only this snapshot cannot read has another key, so that others find nothing and read it again.
   const inThis = (key: Uint8Array): Uint8Array => digestOf("snapshot", String(snapshots), key);
   const find = (key: Uint8Array): number | undefined => known.find(key) ?? known.find(inThis(key));
   const add = (key: Uint8Array, directory: CheckedDirectory, isOwn: boolean): number => {

@@ -50,9 +50,9 @@ export interface Trial {
  * Determines by trial what the server supports. What the credentials do not permit to test counts
  * as not supported.
  *
- * A blob is stored only after a test has shown that it can be deleted, unless the server ignores a wrong
- * checksum: then one blob stays, whoever tries. Its name is its address, so that a crash does not
- * leave a damaged blob behind.
+ * A blob is stored only after a test has shown that it can be deleted. A server that ignores a wrong
+ * checksum stores one all the same, and without the right to delete it stays: the same one for all
+ * programs that test. Its name is its address, so that a crash does not leave a damaged blob behind.
  *
  * @param bytes the trial blob; the same one for each attempt, so that the next attempt deletes what
  *   a failed one left behind
