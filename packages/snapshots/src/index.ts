@@ -15,6 +15,7 @@ export {
 export { decideRetention, type RetentionPolicy, type Span } from "./rules/retention.ts";
 export { openRepository, type RepositoryOptions } from "./repository/open.ts";
 export type {
+  DiscoveredRepository,
   FoundSettings,
   FoundSnapshot,
   HeadOptions,

@@ -8,14 +8,21 @@ import {
 } from "@idk/storage";
 import type { RepositoryId } from "../format/names/identifiers.ts";
 import { SETTINGS_CHAIN, chainOf } from "../format/names/chain.ts";
-import { chainOfName, formatMarker } from "../format/names/marker.ts";
-import { type ListedMarker, isFaultOfOne, newestMarkers, readInOrder } from "./find-heads.ts";
+import { chainOfName, formatMarker, newestMarkersFrom } from "../format/names/marker.ts";
+import {
+  type ListedMarker,
+  READ_AT_ONCE,
+  isFaultOfOne,
+  newestMarkers,
+  readInOrder,
+} from "./find-heads.ts";
 import { decodeHead } from "../format/records/head.ts";
 import { isAhead, verifiedHead } from "../rules/counting.ts";
-import type { PinnedRepository } from "./repository.ts";
+import type { DiscoveredRepository } from "./repository.ts";
 import { ownerKeyOf } from "../format/keys/writer.ts";
 import { readRecord } from "./records.ts";
 import { requireMarkers } from "./marker-backend.ts";
+import { shortBlobGate } from "@idk/storage/blobs";
 import { storeClock } from "./store-clock.ts";
 
 /** A marker, and the repository and name in its head; `claim` is undefined if the head cannot be read. */
@@ -33,10 +40,14 @@ interface Claim extends ListedMarker {
 /** If a chain has more markers and no head that can be read, it is not taken for an empty place. */
 const UNREAD_MAX = 16;
 
+/** Names in the first listing: all of a small repository. */
+const NAMES_FIRST = 1000;
+
 /**
  * Finds the repository of one person at a location, by the settings that the owner's key of this
- * identity signed: all that is needed besides the identity file. Each chain takes two requests, of which
- * one reads its newest head while the next chains are listed. It takes a third if names that cannot count
+ * identity signed: all that is needed besides the identity file. One request lists the first markers, and
+ * one reads the newest head of each chain, several at once. Each chain that is not in that listing takes one
+ * more, to list it while others are read. So does a chain if names that cannot count
  * precede its newest marker, or if the newest head does not decide. Then the chain is read to its end, one
  * chain at a time and several heads at once: if it passed over the markers that others have made up, they
  * could hide the settings behind them, and settings of another repository that they copied in would be found.
@@ -55,18 +66,21 @@ export async function discoverRepository({
   readonly identity: Identity;
   readonly naCl?: NaClChoice | undefined;
   readonly signal?: AbortSignal | undefined;
-}): Promise<PinnedRepository | undefined> {
+}): Promise<DiscoveredRepository | undefined> {
   const backend = requireMarkers(given);
-  const reader = { backend, naCl: await loadNaCl(choice), identities: [identity] };
+  const reader = { naCl: await loadNaCl(choice), identities: [identity] };
+  const gate = shortBlobGate(backend);
+  const clock = storeClock(backend);
   const owner = ownerKeyOf(identity).writer;
-  const found = new Map<RepositoryId, PinnedRepository>();
+  const found = new Map<RepositoryId, DiscoveredRepository>();
   let tried = 0;
   let isHidden = false;
-  // Requested at the same time as the first listing.
-  const time = storeClock(backend).now(signal);
-  time.catch(() => undefined);
+  const isServer = clock.guess() !== undefined;
+  // The first listing of a server brings its time. From a folder, it is requested at the same time.
+  const time = isServer ? undefined : clock.now(signal);
+  time?.catch(() => undefined);
   try {
-    for await (const newest of readInOrder(newestOf, chains())) {
+    for await (const newest of readInOrder(newestOf, chains(), gate.width)) {
       const unread = newest === undefined ? 0 : await readChain(newest);
       tried += unread;
       isHidden ||= unread > UNREAD_MAX;
@@ -98,7 +112,7 @@ export async function discoverRepository({
    * @returns the number of markers, if there is no such head
    */
   async function readChain(newest: Claim): Promise<number> {
-    const now = await time;
+    const now = await (time ?? clock.now(signal));
     const { chain } = newest.marker;
     let count = 0;
     for await (const { marker, storedAt, claim } of claimsFrom(newest, now)) {
@@ -110,35 +124,56 @@ export async function discoverRepository({
       if (isAhead(marker, storedAt, now)) continue;
       const settings = unlessFaulty(() => verifiedHead(content, marker, { repository, owner }));
       if (settings?.head.kind !== "repo") continue;
-      const { graceSeconds } = settings.head.settings;
-      found.set(repository, { repository, owner, graceSeconds });
+      const { head } = settings;
+      const { graceSeconds } = head.settings;
+      // Others before it are reported when it is opened.
+      const newestSettings = count === 1 ? { ...settings, head, storedAt } : undefined;
+      const read = { clock, settings: newestSettings, at: now };
+      found.set(repository, { repository, owner, graceSeconds, read });
       return 0;
     }
     return count;
   }
 
-  /** The first name in each chain: one request each, and one that finds no more. */
-  async function* chains(): AsyncGenerator<ListedName> {
-    let after: string | undefined = "";
-    while (after !== undefined) {
-      const options: { after: string; limit: number; signal?: AbortSignal } = {
-        after,
-        limit: 1,
-        ...(signal && { signal }),
-      };
-      after = undefined;
+  /** The first names of each chain: a request for many, then one for each other chain, and one that finds no more. */
+  async function* chains(): AsyncGenerator<readonly [ListedName, ...ListedName[]]> {
+    let after = "";
+    let limit = isServer ? NAMES_FIRST : 1;
+    for (;;) {
+      let count = 0;
+      let chain: [ListedName, ...ListedName[]] | undefined;
       // Names with an out-of-range generation are included: they must not hide what comes after them.
-      for await (const first of backend.listMarkers("", options)) {
-        yield first;
-        // Greater than every name of this chain.
-        after = `${chainOfName(first.name)}/g`;
+      for await (const listed of backend.listMarkers("", {
+        after,
+        limit,
+        ...(signal && { signal }),
+      })) {
+        count += 1;
+        if (chain !== undefined && chainOfName(chain[0].name) === chainOfName(listed.name)) {
+          chain.push(listed);
+          continue;
+        }
+        if (chain !== undefined) yield chain;
+        chain = [listed];
       }
+      if (chain === undefined) return;
+      yield chain;
+      if (count < limit) return;
+      // Greater than every name of this chain.
+      after = `${chainOfName(chain[0].name)}/g`;
+      limit = 1;
     }
   }
 
-  /** The newest marker of a chain, given the first name of the chain. */
-  async function newestOf(first: ListedName): Promise<Claim | undefined> {
-    const markers = newestMarkers(backend, chainOfName(first.name), await time, signal, first);
+  /** The newest marker of a chain, given the first names of the chain. */
+  async function newestOf(
+    names: readonly [ListedName, ...ListedName[]],
+  ): Promise<Claim | undefined> {
+    const now = await (time ?? clock.now(signal));
+    const chain = chainOfName(names[0].name);
+    const from = newestMarkersFrom(chain, now);
+    const first = names.find(({ name }) => name > from) ?? names[0];
+    const markers = newestMarkers(backend, chain, now, signal, first);
     for await (const listed of markers) return await withClaim(listed);
     return undefined;
   }
@@ -150,12 +185,15 @@ export async function discoverRepository({
     const first = { name: formatMarker(marker), storedAt };
     const markers = newestMarkers(backend, marker.chain, now, signal, first);
     await markers.next();
-    yield* readInOrder(withClaim, markers);
+    yield* readInOrder(withClaim, markers, () => READ_AT_ONCE);
   }
 
   async function withClaim(listed: ListedMarker): Promise<Claim> {
     try {
-      const content = await readRecord(reader, "head", listed.marker.address, signal);
+      const { address } = listed.marker;
+      const readFrom = async (from: Backend) =>
+        readRecord({ ...reader, backend: from }, "head", address, signal);
+      const content = await gate.pass(readFrom, { signal });
       const { repository, name } = decodeHead(content).head;
       const hasSettings = name === SETTINGS_CHAIN;
       return { ...listed, claim: { repository, name, content: hasSettings ? content : undefined } };

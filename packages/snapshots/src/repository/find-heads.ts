@@ -152,14 +152,18 @@ export async function readHead(
   pinned: Pinned,
   { marker, storedAt }: ListedMarker,
   now: number,
-  { signal, reportUnreadable = false }: ReadHeadOptions = {},
+  {
+    signal,
+    reportUnreadable = false,
+    onLong,
+  }: ReadHeadOptions & { readonly onLong?: () => void } = {},
 ): Promise<FoundHead | RefusedHead> {
   if (isAhead(marker, storedAt, now)) {
     const text = `the head ${marker.address} does not count: its marker is over a day ahead of the store's time`;
     return { marker, storedAt, error: new StorageError("head", text) };
   }
   try {
-    const content = await readRecord(reader, "head", marker.address, signal);
+    const content = await readRecord(reader, "head", marker.address, signal, onLong);
     return { ...verifiedHead(content, marker, pinned), storedAt };
   } catch (error) {
     const isFault = reportUnreadable ? isFaultForNow : isFaultOfOne;
@@ -168,18 +172,18 @@ export async function readHead(
   }
 }
 
-/** Heads that are read at once. Each takes a buffer of a root, about a MiB. */
-const CONCURRENCY = 8;
+/** Heads that are read at once where nothing is measured. Each takes a buffer of a root, about a MiB. */
+export const READ_AT_ONCE = 8;
 
 /**
  * Calls `read` for each item, several at a time, and yields the results in order.
  *
- * @param wanted how many at once, if that is fewer than by default; is asked before each
+ * @param atOnce how many; is asked before each
  */
 export async function* readInOrder<Found, T>(
   read: (found: Found) => Promise<T>,
   all: AsyncIterable<Found>,
-  wanted: () => number = () => CONCURRENCY,
+  atOnce: () => number = () => READ_AT_ONCE,
 ): AsyncGenerator<T> {
   const pending: Promise<T>[] = [];
   try {
@@ -188,7 +192,7 @@ export async function* readInOrder<Found, T>(
       // A rejection is thrown when this item is awaited.
       reading.catch(() => undefined);
       pending.push(reading);
-      while (pending.length >= Math.min(wanted(), CONCURRENCY)) yield await pending.shift()!;
+      while (pending.length >= atOnce()) yield await pending.shift()!;
     }
     while (pending.length > 0) yield await pending.shift()!;
   } finally {

@@ -1,5 +1,10 @@
 import { type Backend, type Identity, type NaClChoice, loadNaCl } from "@idk/storage";
-import { type PinnedRepository, type Repository, repositoryOf } from "./repository.ts";
+import {
+  type DiscoveredRepository,
+  type PinnedRepository,
+  type Repository,
+  repositoryOf,
+} from "./repository.ts";
 import type { HeadMemory } from "./head-memory.ts";
 import type { WriterKey } from "../format/keys/writer.ts";
 import { requireMarkers } from "./marker-backend.ts";
@@ -13,7 +18,8 @@ export interface RepositoryOptions {
   readonly identities?: readonly Identity[] | undefined;
   /** To sign with. */
   readonly writer?: WriterKey | undefined;
-  readonly pinned: PinnedRepository;
+  /** What `discoverRepository` has just read of the same store is not read again. */
+  readonly pinned: PinnedRepository | DiscoveredRepository;
   /** What this machine remembers of this repository, and of no other. */
   readonly memory: HeadMemory;
   readonly naCl?: NaClChoice | undefined;
@@ -33,13 +39,16 @@ export async function openRepository({
   naCl = "auto",
 }: RepositoryOptions): Promise<Repository> {
   const backend = requireMarkers(given);
-  return repositoryOf({
+  const { repository, owner, graceSeconds } = pinned;
+  const read = "read" in pinned ? pinned.read : undefined;
+  const parts = {
     backend,
     naCl: await loadNaCl(naCl),
     identities,
-    pinned,
+    pinned: { repository, owner, graceSeconds },
     writer,
     memory,
-    clock: storeClock(backend),
-  });
+    clock: read?.clock ?? storeClock(backend),
+  };
+  return repositoryOf(parts, read);
 }

@@ -1,6 +1,5 @@
-import { type Identity, type NaCl, StorageError } from "@idk/storage";
+import { type Backend, type Identity, type NaCl, StorageError } from "@idk/storage";
 import { type SealedRoot, ROOT_BLOB_MAX, fetchBlob, openRoot, sealRoot } from "@idk/storage/blobs";
-import type { MarkerBackend } from "./marker-backend.ts";
 import { RECORD_TYPES } from "../format/records/types.ts";
 
 /** The records that are always one blob: a head, a snapshot, or keys. */
@@ -10,8 +9,9 @@ export type RecordKind = Exclude<keyof typeof RECORD_TYPES, "reach">;
 const CODES = { head: "head", snapshot: "tree", keys: "tree" } as const;
 
 /**
- * Reads a record: one request.
+ * Reads a record: one request, two for a long head.
  *
+ * @param onLong is called before a head is read that is so long that few can be held at once
  * @throws StorageError of the blob format; `head` or `tree` if it is another kind of content
  */
 export async function readRecord(
@@ -19,8 +19,9 @@ export async function readRecord(
   kind: RecordKind,
   address: string,
   signal?: AbortSignal,
+  onLong?: () => void,
 ): Promise<Uint8Array> {
-  return withRootBuffer(async (buffer) => {
+  const read = async (buffer: Uint8Array<ArrayBuffer>) => {
     const blob = await fetchBlob(backend, address, buffer, { signal });
     const { content, metadata } = openRoot(naCl, blob, identities);
     const isRecord = metadata["type"] === RECORD_TYPES[kind] && metadata["enc"] === undefined;
@@ -28,12 +29,28 @@ export async function readRecord(
       throw new StorageError(CODES[kind], `the blob ${address} is not a ${kind}`);
     }
     return content.slice();
-  });
+  };
+  if (kind !== "head") return withRootBuffer(read);
+  try {
+    return await withBuffer(FOR_HEADS, read);
+  } catch (error) {
+    if (!(error instanceof StorageError && error.code === "limit")) throw error;
+    onLong?.();
+    return withRootBuffer(read);
+  }
 }
 
-/** Buffers that are kept for the next read: as many as heads are read at once. */
-const KEPT = 8;
-const kept: Uint8Array<ArrayBuffer>[] = [];
+/** Buffers of one length, of which some are kept for the next read. */
+interface Buffers {
+  readonly length: number;
+  readonly most: number;
+  readonly kept: Uint8Array<ArrayBuffer>[];
+}
+
+/** For any root. */
+const FOR_ROOTS: Buffers = { length: ROOT_BLOB_MAX, most: 8, kept: [] };
+/** For nearly all heads, of which many are read at once. */
+const FOR_HEADS: Buffers = { length: 64 * 1024, most: 64, kept: [] };
 
 /**
  * Calls `use` with a buffer that is as long as any root, so that a longer blob is refused before it is
@@ -43,10 +60,17 @@ const kept: Uint8Array<ArrayBuffer>[] = [];
 export async function withRootBuffer<T>(
   use: (buffer: Uint8Array<ArrayBuffer>) => Promise<T>,
 ): Promise<T> {
-  const buffer = kept.pop() ?? new Uint8Array(ROOT_BLOB_MAX);
+  return withBuffer(FOR_ROOTS, use);
+}
+
+async function withBuffer<T>(
+  { length, most, kept }: Buffers,
+  use: (buffer: Uint8Array<ArrayBuffer>) => Promise<T>,
+): Promise<T> {
+  const buffer = kept.pop() ?? new Uint8Array(length);
   // Not where this fails: a backend that was given up may still write to it.
   const result = await use(buffer);
-  if (kept.length < KEPT) kept.push(buffer);
+  if (kept.length < most) kept.push(buffer);
   return result;
 }
 
@@ -62,7 +86,7 @@ export function sealRecord(
 
 /** What it takes to read records. */
 export interface RecordReader {
-  readonly backend: MarkerBackend;
+  readonly backend: Backend;
   readonly naCl: NaCl;
   /** Each is tried. */
   readonly identities: readonly Identity[];

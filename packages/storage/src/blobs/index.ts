@@ -51,8 +51,10 @@ export {
   type ParallelOptions,
   parallelRequests,
   type ParallelRequests,
+  shortBlobGate,
   type SizedItem,
 } from "../store/flow/parallel.ts";
+export type { Gate } from "../store/flow/gate.ts";
 export {
   openRoot,
   type OpenedRoot,

@@ -1,12 +1,12 @@
 import type { Backend, CallOptions } from "../../backend/backend.ts";
-import { CHUNKS_AT_ONCE, checkConcurrency } from "../check-options.ts";
+import { CHUNKS_AT_ONCE, ITEMS_AT_ONCE, SHORT_BLOB, checkConcurrency } from "../check-options.ts";
 import { type MemoryBudget, budgetOf } from "./budget.ts";
-import { createBlobGate, createGate } from "./gate.ts";
+import { type Gate, createBlobGate, createGate } from "./gate.ts";
 import { type Measuring, measuredReads } from "./measuring.ts";
 import { CALLS_MAX } from "./controller.ts";
 import { CALL_MEMORY } from "./window.ts";
 
-/** Options of `parallelRequests` and `parallelBlobs`. */
+/** Options of `parallelRequests`, `parallelBlobs` and `shortBlobGate`. */
 export interface ParallelOptions {
   /** The most items in flight, 1 to 64, by default 64. */
   readonly concurrency?: number | undefined;
@@ -105,6 +105,19 @@ export function parallelBlobs(
         ),
       ),
   };
+}
+
+/**
+ * For short blobs that the caller reads one by one and at the same time, in its own order: at first 24 of them
+ * are in flight. Each read uses the backend that it is given.
+ *
+ * @throws StorageError `usage`
+ */
+export function shortBlobGate(backend: Backend, options: ParallelOptions = {}): Gate {
+  const most = checkConcurrency(options.concurrency) ?? CALLS_MAX;
+  const toolOf = (measuring: Measuring) => measuredReads(backend, measuring);
+  const limits = { most, itemBytes: CALL_MEMORY + 4 * SHORT_BLOB };
+  return createGate(toolOf, budgetOf(options.memory), ITEMS_AT_ONCE, limits);
 }
 
 /**

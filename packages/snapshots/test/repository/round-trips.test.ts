@@ -1,0 +1,153 @@
+/** How often reading waits for a store at a distance, and how much it asks of it at once. */
+import { type Address, type Backend, wrapBackend } from "@idk/storage";
+import { afterEach, expect, setSystemTime, test } from "bun:test";
+import { NOW, all, testRepository } from "../support/repositories.ts";
+import { discoverRepository } from "../../src/repository/discover.ts";
+import { openRepository } from "../../src/repository/open.ts";
+import { rememberedOf, volatileHeadMemory } from "../../src/repository/head-memory.ts";
+import { storeHead } from "../support/repository-writer.ts";
+import { changeSettings } from "../../src/repository/settings.ts";
+
+afterEach(() => void setSystemTime());
+
+const reach = "ab".repeat(32) as Address;
+const part = (name: string, generation: number) =>
+  ({ kind: "part", name, generation, reach, previous: [] }) as const;
+
+/** Longer than it takes to ask for all that can be asked for at once. */
+const ROUND_TRIP = 10;
+
+/** A server of which the requests that are made together are answered together; `take` returns their names. */
+function distant(inner: Backend) {
+  let rounds: string[][] = [];
+  let waiting: (() => void)[] = [];
+  let timer: Timer | undefined;
+  const arrive = async (name: string): Promise<void> => {
+    if (waiting.length === 0) rounds.push([]);
+    rounds.at(-1)!.push(name);
+    clearTimeout(timer);
+    timer = setTimeout(() => {
+      const answered = waiting;
+      waiting = [];
+      for (const answer of answered) answer();
+    }, ROUND_TRIP);
+    return new Promise((resolve) => {
+      waiting.push(resolve);
+    });
+  };
+  const backend = wrapBackend(inner, {
+    get:
+      (get) =>
+      async (...given) => {
+        await arrive("get");
+        return get(...given);
+      },
+    listMarkers: (list) =>
+      async function* listed(prefix, options) {
+        await arrive(prefix === "" ? "list" : "list one");
+        yield* list(prefix, options);
+      },
+    currentTime: (time) => async (options) => time(options),
+  });
+  const take = (): readonly string[] => {
+    const taken = rounds.map((names) =>
+      [...new Set(names)]
+        .map((one) => `${names.filter((name) => name === one).length} ${one}`)
+        .toSorted()
+        .join(", "),
+    );
+    rounds = [];
+    return taken;
+  };
+  // Any response has the server's time.
+  return { backend: { ...backend, clockAheadMs: () => Date.now() - NOW }, take };
+}
+
+async function atADistance() {
+  const given = await testRepository();
+  for (let i = 0; i < 20; i++) {
+    for (let n = 0; n < 3; n++) await storeHead(given, given.owner, part(`home-${i}`, NOW + n));
+  }
+  const { backend, take } = distant(given.backend);
+  const { identity } = given;
+  const memory = volatileHeadMemory();
+  const open = async (pinned: typeof given.pinned) =>
+    openRepository({ backend, identities: [identity], writer: given.owner, pinned, memory });
+  const discover = async () => (await discoverRepository({ backend, identity }))!;
+  return { given, take, memory, open, discover };
+}
+
+test("a repository is found in two, and its settings need no third", async () => {
+  const { given, take, open, discover } = await atADistance();
+  const found = await discover();
+  expect(found).toMatchObject(given.pinned);
+  expect(take()).toEqual(["1 list", "21 get"]);
+  const repository = await open(found);
+  const { marker } = await repository.settings();
+  expect(take()).toEqual([]);
+  expect((await repository.settings({ refresh: true })).marker).toEqual(marker);
+  expect(take()).toEqual(["1 list one", "1 get"]);
+});
+
+test("chains that are not in the first listing of a server are listed one by one", async () => {
+  const { given, take, discover } = await atADistance();
+  for (let i = 0; i < 1000; i++) await storeHead(given, given.owner, part("home-7", NOW + i));
+  expect(await discover()).toMatchObject(given.pinned);
+  const requests = take().join(", ").split(", ");
+  expect(requests.filter((names) => names === "1 list").length).toBeWithin(2, 22);
+  const gets = requests.filter((names) => names.endsWith(" get")).map((names) => parseInt(names));
+  expect(gets.reduce((sum, count) => sum + count)).toBe(21);
+});
+
+test("settings that were read to find it are read again if they are older than a minute, or than another process knows", async () => {
+  const { given, take, open, memory, discover } = await atADistance();
+  const later = await discover();
+  setSystemTime(new Date(Date.now() + 61_000));
+  given.clock.now += 61_000;
+  take();
+  await (await open(later)).settings();
+  expect(take()).toEqual(["1 list one", "1 get"]);
+
+  const before = await discover();
+  const changed = await changeSettings(await given.open(), given.recipients, (same) => ({
+    ...same,
+    graceSeconds: same.graceSeconds + 1,
+  }));
+  await memory.remember(new Map([[changed.head.chain, rememberedOf(changed)]]));
+  take();
+  expect((await (await open(before)).settings()).marker).toEqual(changed.marker);
+  expect(take()).toEqual(["1 list one", "1 get"]);
+});
+
+test("all heads are read while the settings are, many at once and in order", async () => {
+  const { given, take, open } = await atADistance();
+  const repository = await open(given.pinned);
+  const heads = await all(repository.heads());
+  // A gate begins with 24. The settings are also one of the 61 heads.
+  expect(take()).toEqual(["1 list, 1 list one", "24 get", "24 get", "14 get"]);
+  const near = await all((await given.open()).heads());
+  expect(heads.map(({ marker }) => marker)).toEqual(near.map(({ marker }) => marker));
+  expect(heads).toHaveLength(61);
+});
+
+test("the newest of a chain is read while the settings are", async () => {
+  const { given, take, open } = await atADistance();
+  const repository = await open(given.pinned);
+  expect((await repository.newest("home-3"))?.head.generation).toBe(NOW + 2);
+  expect(take()).toEqual(["2 list one", "2 get"]);
+  expect((await repository.newest("home-4"))?.head.generation).toBe(NOW + 2);
+  expect(take()).toEqual(["1 list one", "1 get"]);
+});
+
+test("of heads that are long, few are held at once", async () => {
+  const { given, take, open } = await atADistance();
+  const tags = Array.from({ length: 200 }, (_, i) => i.toString(36).padStart(500, "a"));
+  for (let i = 0; i < 100; i++) {
+    await storeHead(given, given.owner, { ...part("long", NOW + i), tags });
+  }
+  const repository = await open(given.pinned);
+  expect(await all(repository.heads())).toHaveLength(161);
+  // Until the first of them has been read, nobody knows; each takes two requests.
+  const counts = take().map((names) => parseInt(names));
+  expect(counts.filter((count) => count > 8).length).toBeLessThan(5);
+});
