@@ -21,6 +21,7 @@ import { isAhead, verifiedHead } from "../rules/counting.ts";
 import type { DiscoveredRepository } from "./repository.ts";
 import { ownerKeyOf } from "../format/keys/writer.ts";
 import { readRecord } from "./records.ts";
+import { recentHeads } from "./recent-heads.ts";
 import { requireMarkers } from "./marker-backend.ts";
 import { shortBlobGate } from "@idk/storage/blobs";
 import { storeClock } from "./store-clock.ts";
@@ -68,7 +69,8 @@ export async function discoverRepository({
   readonly signal?: AbortSignal | undefined;
 }): Promise<DiscoveredRepository | undefined> {
   const backend = requireMarkers(given);
-  const reader = { naCl: await loadNaCl(choice), identities: [identity] };
+  const recent = recentHeads();
+  const reader = { naCl: await loadNaCl(choice), identities: [identity], recent };
   const gate = shortBlobGate(backend);
   const clock = storeClock(backend);
   const owner = ownerKeyOf(identity).writer;
@@ -128,7 +130,7 @@ export async function discoverRepository({
       const { graceSeconds } = head.settings;
       // Others before it are reported when it is opened.
       const newestSettings = count === 1 ? { ...settings, head, storedAt } : undefined;
-      const read = { clock, settings: newestSettings, at: now };
+      const read = { clock, recent, settings: newestSettings, at: now };
       found.set(repository, { repository, owner, graceSeconds, read });
       return 0;
     }

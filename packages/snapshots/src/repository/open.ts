@@ -7,6 +7,7 @@ import {
 } from "./repository.ts";
 import type { HeadMemory } from "./head-memory.ts";
 import type { WriterKey } from "../format/keys/writer.ts";
+import { recentHeads } from "./recent-heads.ts";
 import { requireMarkers } from "./marker-backend.ts";
 import { storeClock } from "./store-clock.ts";
 
@@ -49,6 +50,7 @@ export async function openRepository({
     writer,
     memory,
     clock: read?.clock ?? storeClock(backend),
+    recent: read?.recent ?? recentHeads(),
   };
   return repositoryOf(parts, read);
 }

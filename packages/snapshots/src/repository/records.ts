@@ -1,6 +1,7 @@
 import { type Backend, type Identity, type NaCl, StorageError } from "@idk/storage";
 import { type SealedRoot, ROOT_BLOB_MAX, fetchBlob, openRoot, sealRoot } from "@idk/storage/blobs";
 import { RECORD_TYPES } from "../format/records/types.ts";
+import type { RecentHeads } from "./recent-heads.ts";
 
 /** The records that are always one blob: a head, a snapshot, or keys. */
 export type RecordKind = Exclude<keyof typeof RECORD_TYPES, "reach">;
@@ -9,13 +10,13 @@ export type RecordKind = Exclude<keyof typeof RECORD_TYPES, "reach">;
 const CODES = { head: "head", snapshot: "tree", keys: "tree" } as const;
 
 /**
- * Reads a record: one request, two for a long head.
+ * Reads a record: one request, two for a long head, and none for one that was just read.
  *
  * @param onLong is called before a head is read that is so long that few can be held at once
  * @throws StorageError of the blob format; `head` or `tree` if it is another kind of content
  */
 export async function readRecord(
-  { backend, naCl, identities }: RecordReader,
+  { backend, naCl, identities, recent }: RecordReader,
   kind: RecordKind,
   address: string,
   signal?: AbortSignal,
@@ -31,8 +32,12 @@ export async function readRecord(
     return content.slice();
   };
   if (kind !== "head") return withRootBuffer(read);
+  const known = recent?.get(address);
+  if (known !== undefined) return known;
   try {
-    return await withBuffer(FOR_HEADS, read);
+    const content = await withBuffer(FOR_HEADS, read);
+    recent?.add(address, content);
+    return content;
   } catch (error) {
     if (!(error instanceof StorageError && error.code === "limit")) throw error;
     onLong?.();
@@ -90,4 +95,6 @@ export interface RecordReader {
   readonly naCl: NaCl;
   /** Each is tried. */
   readonly identities: readonly Identity[];
+  /** Heads that need not be fetched again. */
+  readonly recent?: RecentHeads | undefined;
 }

@@ -17,6 +17,7 @@ import { type Pinned, closedBehind, whyNotAllowed } from "../rules/counting.ts";
 import type { RepositoryHead, SnapHead } from "../format/records/head.ts";
 import type { ChainId } from "../format/names/identifiers.ts";
 import type { MarkerBackend } from "./marker-backend.ts";
+import type { RecentHeads } from "./recent-heads.ts";
 import type { RecordReader } from "./records.ts";
 import { FRESH_MS, type StoreClock } from "./store-clock.ts";
 import type { WriterKey } from "../format/keys/writer.ts";
@@ -36,6 +37,7 @@ export interface DiscoveredRepository extends PinnedRepository {
 /** What the first use of a repository need not read again. */
 export interface WhatWasRead {
   readonly clock: StoreClock;
+  readonly recent: RecentHeads;
   /** The newest settings, if their marker was the first. */
   readonly settings: FoundSettings | undefined;
   /** The store's time when they were read, in milliseconds since 1970. */

@@ -12,7 +12,10 @@ import {
   type RefusedHead,
   isFaultForNow,
   isListed,
+  readInOrder,
 } from "../../repository/find-heads.ts";
+import { bothOf } from "../../repository/both.ts";
+import type { ReachRoot } from "../../repository/reaches.ts";
 import type { FoundSnapshot, Repository } from "../../repository/repository.ts";
 import { type OpenSnapshot, openSnapshot } from "../../read/open-snapshot.ts";
 import { type TreeFindings, treeChecker } from "./check-trees.ts";
@@ -119,9 +122,12 @@ export async function check(
 
   for (const found of state.heads)
     await checkOther(repository, found, isLacking, reaches, report, signal);
-  for (const [index, found] of snapshots.entries()) {
-    await checkSnapshot(found);
-    onProgress?.({ stage: "trees", done: index + 1, total: snapshots.length });
+  const treeIds = new Set<string>();
+  let checked = 0;
+  for await (const ahead of readInOrder(readAhead, eachOf(snapshots))) {
+    await checkSnapshot(ahead);
+    checked += 1;
+    onProgress?.({ stage: "trees", done: checked, total: snapshots.length });
   }
   const damaged = await packs.finish();
   const { directories } = trees;
@@ -155,23 +161,31 @@ export async function check(
     };
   }
 
-  async function opened(
-    found: FoundSnapshot,
-    onError: (error: StorageError) => Promise<void>,
-  ): Promise<OpenSnapshot | undefined> {
-    try {
-      return await openSnapshot(repository, found, options);
-    } catch (error) {
-      if (!isFaultForNow(error)) throw error;
-      await onError(error);
-      return undefined;
-    }
+  /** What a snapshot takes whatever others have: some are asked for at once. */
+  async function readAhead(found: FoundSnapshot): Promise<ReadAhead> {
+    const opening = orFault(openSnapshot(repository, found, options).then(readRoot));
+    const [snapshot, reachRoot] = await bothOf(opening, orFault(reaches.root(found.head.reach)));
+    return { found, snapshot, reachRoot };
   }
 
-  async function checkSnapshot(found: FoundSnapshot): Promise<void> {
+  /** Reads the first metadata pack of a tree that no snapshot before it has. */
+  async function readRoot(snapshot: OpenSnapshot): Promise<OpenSnapshot> {
+    const [node] = snapshot.snapshot.root;
+    const treeId = toHex(snapshot.snapshot.treeId);
+    if (node === undefined || treeIds.has(treeId)) return snapshot;
+    treeIds.add(treeId);
+    // Kept by the reader. If it cannot be read, its turn shows why.
+    await snapshot.packs.metadata(node.row, signal).catch(() => undefined);
+    return snapshot;
+  }
+
+  async function checkSnapshot(ahead: ReadAhead): Promise<void> {
+    const { found, snapshot, reachRoot } = ahead;
     const tell = reporterOf(found);
-    const snapshot = await opened(found, (error) => tell({ kind: "record", found, error }));
-    if (snapshot === undefined) return;
+    if (snapshot instanceof StorageError) {
+      await tell({ kind: "record", found, error: snapshot });
+      return;
+    }
     const before = trees.packs.length;
     const findings: TreeFindings = {
       onFault: (path, error) => tell({ kind: "tree", found, path, error }),
@@ -197,12 +211,10 @@ export async function check(
       onPack: async (of, pack, error) =>
         error.code === "not-found" ? reporterOf(of)({ missing: pack }) : packs.fault(pack, error),
     });
-    let reach: AddressList;
-    try {
-      reach = await packsAt(reaches, found.head.reach);
-    } catch (error) {
-      if (!isFaultForNow(error)) throw error;
-      await tell({ kind: "record", found, error });
+    const isRead = !(reachRoot instanceof StorageError);
+    const reach = isRead ? await orFault(packsBehind(reaches, reachRoot)) : reachRoot;
+    if (reach instanceof StorageError) {
+      await tell({ kind: "record", found, error: reach });
       return;
     }
     let [needed, lacking] = [0, 0];
@@ -221,8 +233,8 @@ export async function check(
     damaged: ReadonlySet<Address>,
   ): Promise<void> {
     const tell = reporterOf(found);
-    const snapshot = await opened(found, async () => undefined);
-    if (snapshot === undefined) return;
+    const snapshot = await orFault(openSnapshot(repository, found, options));
+    if (snapshot instanceof StorageError) return;
     const findings: TreeFindings = {
       // Reported already.
       onFault: async () => undefined,
@@ -233,8 +245,29 @@ export async function check(
   }
 }
 
-async function packsAt(reaches: ReachReader, address: Address): Promise<AddressList> {
-  return packsOf((await reaches.path(await reaches.root(address))).rest);
+/** What is read of a snapshot before it is its turn, or the fault of that. */
+interface ReadAhead {
+  readonly found: FoundSnapshot;
+  readonly snapshot: OpenSnapshot | StorageError;
+  readonly reachRoot: ReachRoot | StorageError;
+}
+
+/** The result, or the fault of one blob. */
+async function orFault<T>(work: Promise<T>): Promise<T | StorageError> {
+  try {
+    return await work;
+  } catch (error) {
+    if (!isFaultForNow(error)) throw error;
+    return error;
+  }
+}
+
+async function* eachOf<T>(items: readonly T[]): AsyncGenerator<T> {
+  yield* items;
+}
+
+async function packsBehind(reaches: ReachReader, root: ReachRoot): Promise<AddressList> {
+  return packsOf((await reaches.path(root)).rest);
 }
 
 /** How many of the packs are in a part of the store. */
@@ -277,7 +310,7 @@ async function checkOther(
       decodeSessionSecrets(await readRecord(repository, "keys", head.keys, signal));
     }
     if (head.kind !== "part") return;
-    const list = await packsAt(reaches, head.reach);
+    const list = await packsBehind(reaches, await reaches.root(head.reach));
     let lacking = 0;
     for (let at = 0; at < list.length; at += 32) {
       if (isLacking(list.subarray(at, at + 32))) lacking += 1;

@@ -12,6 +12,7 @@ import { INLINE_MAX, sealRoot } from "@idk/storage/blobs";
 import type { Marker } from "../../format/names/marker.ts";
 import type { WriterKey } from "../../format/keys/writer.ts";
 import { type WriterState, encodeState } from "./state.ts";
+import { bothOf } from "../../repository/both.ts";
 import { type HeadPlace, headsBefore, putHead } from "../../repository/put-head.ts";
 import type { ChainId } from "../../format/names/identifiers.ts";
 import type { Cache } from "../../cache/cache.ts";
@@ -58,8 +59,8 @@ export interface ToCommit {
 }
 
 /**
- * Ends a session with a head: stores snapshot, reach, head and marker, each durable before the next, and
- * commits the cache once the marker is seen listed.
+ * Ends a session with a head: stores snapshot and reach, and once they are durable the head, and then the
+ * marker. Commits the cache once the marker is seen listed.
  *
  * @throws StorageError `unavailable` if that would be, or was, too late
  */
@@ -68,8 +69,10 @@ export async function commit(committing: Committing, what: ToCommit): Promise<Wr
   const { backend, memory } = repository;
   const deadline = Math.floor(Math.min(what.listedAt, what.oldest) + times.half);
 
-  const snapshot = what.snapshot && (await putRecord(committing, "snapshot", what.snapshot));
-  const { reaches, address: reach } = await commitReach(committing, what);
+  const [snapshot, { reaches, address: reach }] = await bothOf(
+    what.snapshot && putRecord(committing, "snapshot", what.snapshot),
+    commitReach(committing, what),
+  );
   const sentAt = await clock.now();
   if (sentAt > deadline) throw tooLate();
   const chain = chainOf(repository.pinned.repository, committing.name);
