@@ -1,4 +1,4 @@
-import type { Address } from "../../crypto/address.ts";
+import { type Address, parseAddress } from "../../crypto/address.ts";
 import type { Metadata } from "../../format/metadata.ts";
 import type { ReadOptions } from "../options.ts";
 import type { StoreContext } from "../context.ts";
@@ -34,9 +34,16 @@ export async function stat(
   address: string,
   options: ReadOptions,
 ): Promise<BlobStat> {
-  const root = await readRoot(context, address, options);
-  const encryption = await encryptionOf(context, root.address, options);
-  return { ...statOf(root), ...(encryption === undefined ? {} : { encryption }) };
+  const asked = encryptionOf(context, parseAddress(address), options);
+  // Awaited in the end; until then a rejection must not count as unhandled.
+  asked.catch(() => undefined);
+  try {
+    const root = await readRoot(context, address, options);
+    const encryption = await asked;
+    return { ...statOf(root), ...(encryption === undefined ? {} : { encryption }) };
+  } finally {
+    await Promise.allSettled([asked]);
+  }
 }
 
 /** The properties of an opened root; makes no request. */
@@ -58,7 +65,7 @@ export function statOf(root: OpenedRoot): BlobStat {
 /** Backends without capabilities cannot report encryption either, so they get no request. */
 async function encryptionOf(
   { backend }: StoreContext,
-  address: string,
+  address: Address,
   { signal }: ReadOptions,
 ): Promise<string | undefined> {
   if (backend.capabilities === undefined) return undefined;

@@ -1,7 +1,7 @@
 import { bytesOf, watched } from "../watched.ts";
 import { aliceStore, outcome, random } from "../../support.ts";
 import { describe, expect, test } from "bun:test";
-import type { Backend } from "../../../src/index.ts";
+import { type Backend, StorageError } from "../../../src/index.ts";
 import { attesting } from "../../backend/attesting.ts";
 import { memory } from "../../../src/backend/memory.ts";
 
@@ -101,6 +101,44 @@ describe("stat", () => {
     forget();
     expect((await store.stat(address)).encryption).toBe("AES256");
     expect(calls).toEqual({ put: [], get: [address], head: [address] });
+  });
+
+  test("asks for it while it reads the root, and waits for both", async () => {
+    const inner = attesting();
+    const address = await aliceStore({ backend: inner }).put("x");
+    let [pending, most] = [0, 0];
+    const asked = async <T>(milliseconds: number, call: () => Promise<T>): Promise<T> => {
+      pending += 1;
+      most = Math.max(most, pending);
+      await Bun.sleep(milliseconds);
+      return call().finally(() => {
+        pending -= 1;
+      });
+    };
+    let fails = "";
+    const failing = async (name: string) => {
+      if (fails === name) throw new StorageError("unavailable", `no ${name}`);
+    };
+    const backend: Backend = {
+      ...inner,
+      get: async (...given) =>
+        asked(2, async () => {
+          await failing("get");
+          return inner.get(...given);
+        }),
+      head: async (...given) =>
+        asked(8, async () => {
+          await failing("head");
+          return inner.head(...given);
+        }),
+    };
+    const store = aliceStore({ backend });
+    expect((await store.stat(address)).encryption).toBe("AES256");
+    expect(most).toBe(2);
+    for (fails of ["get", "head"]) {
+      await expect(store.stat(address)).rejects.toThrow(`no ${fails}`);
+      expect(pending).toBe(0);
+    }
   });
 
   test("makes no extra request and omits the field otherwise", async () => {
