@@ -30,7 +30,7 @@ export interface ProtectOptions {
 }
 
 /** Reaches whose roots, of a MiB at most, are read ahead. */
-const AHEAD = 8;
+const AHEAD = 24;
 
 /**
  * What each head protects: itself, its snapshot or keys, its reach and those before it, and all packs.
