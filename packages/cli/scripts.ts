@@ -109,8 +109,9 @@ const TAKING: BunPlugin = {
 const PARTS: readonly Part[] = [
   {
     name: "run",
-    from: /^packages\/(?:cli\/src\/(?:commands\/(?:put|get|show)|config\/read-config|config\/toml|put\/.*|progress\/.*|keys\/(?:keychain|identity-command))|storage\/src\/(?:backend\/filesystem|crypto\/nacl\/.*))\.ts$/u,
+    from: /^packages\/(?:cli\/src\/(?:commands\/(?:put|get|show)|config\/read-config|config\/toml|put\/.*|keys\/(?:keychain|identity-command))|storage\/src\/(?:backend\/filesystem|crypto\/nacl\/.*))\.ts$/u,
   },
+  { name: "progress", from: /^packages\/cli\/src\/progress\/bar\.ts$/u },
   {
     name: "object-stores",
     from: /^packages\/storage\/src\/backend\/(?!s3\/http\/parse-xml\.ts$)/u,
