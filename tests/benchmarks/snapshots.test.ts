@@ -20,7 +20,7 @@ const REQUESTS = [
   ["restore", 9, 9],
   ["one file", 7, 7],
   ["forget", 16, 13],
-  ["prune", 31, 14],
+  ["prune", 32, 15],
 ] as const;
 
 type Counters = ReadonlyMap<string, number>;

@@ -68,6 +68,7 @@ export async function discoverRepository({
   readonly naCl?: NaClChoice | undefined;
   readonly signal?: AbortSignal | undefined;
 }): Promise<DiscoveredRepository | undefined> {
+  const listedAt = Date.now();
   const backend = requireMarkers(given);
   const recent = recentHeads();
   const reader = { naCl: await loadNaCl(choice), identities: [identity], recent };
@@ -130,7 +131,7 @@ export async function discoverRepository({
       const { graceSeconds } = head.settings;
       // Others before it are reported when it is opened.
       const newestSettings = count === 1 ? { ...settings, head, storedAt } : undefined;
-      const read = { clock, recent, settings: newestSettings, at: now };
+      const read = { clock, recent, settings: newestSettings, listedAt };
       found.set(repository, { repository, owner, graceSeconds, read });
       return 0;
     }

@@ -41,7 +41,8 @@ export async function openRepository({
 }: RepositoryOptions): Promise<Repository> {
   const backend = requireMarkers(given);
   const { repository, owner, graceSeconds } = pinned;
-  const read = "read" in pinned ? pinned.read : undefined;
+  // Whoever has no identity cannot read what the one who discovered it could.
+  const read = identities.length > 0 && "read" in pinned ? pinned.read : undefined;
   const parts = {
     backend,
     naCl: await loadNaCl(naCl),

@@ -12,6 +12,8 @@ export interface RecentHeads {
 
 /** Bytes that are kept. */
 const KEPT_MAX = 2 ** 20;
+/** What a head takes besides its content. */
+const OVERHEAD = 512;
 
 /** @param now milliseconds */
 export function recentHeads(now: () => number = Date.now): RecentHeads {
@@ -19,7 +21,8 @@ export function recentHeads(now: () => number = Date.now): RecentHeads {
   const kept = new Map<string, { readonly content: Uint8Array; readonly at: number }>();
   let bytes = 0;
   const forget = (address: string): void => {
-    bytes -= kept.get(address)?.content.length ?? 0;
+    const found = kept.get(address);
+    if (found !== undefined) bytes -= OVERHEAD + found.content.length;
     kept.delete(address);
   };
   return {
@@ -34,7 +37,7 @@ export function recentHeads(now: () => number = Date.now): RecentHeads {
     add(address, content) {
       forget(address);
       kept.set(address, { content, at: now() });
-      bytes += content.length;
+      bytes += OVERHEAD + content.length;
       for (const [oldest] of kept) {
         if (bytes <= KEPT_MAX) break;
         forget(oldest);

@@ -1,5 +1,6 @@
 import { type Backend, type Identity, type NaCl, StorageError } from "@idk/storage";
 import { type SealedRoot, ROOT_BLOB_MAX, fetchBlob, openRoot, sealRoot } from "@idk/storage/blobs";
+import pLimit from "p-limit";
 import { RECORD_TYPES } from "../format/records/types.ts";
 import type { RecentHeads } from "./recent-heads.ts";
 
@@ -41,9 +42,12 @@ export async function readRecord(
   } catch (error) {
     if (!(error instanceof StorageError && error.code === "limit")) throw error;
     onLong?.();
-    return withRootBuffer(read);
+    return longHeads(() => withRootBuffer(read));
   }
 }
+
+/** Anyone who can put can make long heads, of which each takes a buffer of two MiB. */
+const longHeads = pLimit(8);
 
 /** Buffers of one length, of which some are kept for the next read. */
 interface Buffers {

@@ -40,8 +40,8 @@ export interface WhatWasRead {
   readonly recent: RecentHeads;
   /** The newest settings, if their marker was the first. */
   readonly settings: FoundSettings | undefined;
-  /** The store's time when they were read, in milliseconds since 1970. */
-  readonly at: number;
+  /** This machine's time before they were listed, in milliseconds since 1970. */
+  readonly listedAt: number;
 }
 
 /**
@@ -128,18 +128,19 @@ export type RepositoryParts = Omit<
 /** @param given settings that were read a moment ago */
 export function repositoryOf(
   parts: RepositoryParts,
-  given?: Pick<WhatWasRead, "settings" | "at">,
+  given?: Pick<WhatWasRead, "settings" | "listedAt">,
 ): Repository {
   const { backend, pinned, memory, clock } = parts;
   let unused = given;
   const gate = shortBlobGate(backend);
   let known: FoundSettings | undefined;
 
-  async function readSettings(options: HeadOptions): Promise<FoundSettings> {
+  async function readSettings(options: HeadOptions, refresh: boolean): Promise<FoundSettings> {
     const chain = chainOf(pinned.repository, SETTINGS_CHAIN);
     const comparison = await beginComparison(undefined);
+    const ready = takeGiven(comparison);
     const found =
-      (await takeGiven(comparison, options)) ??
+      (refresh ? undefined : ready) ??
       (await firstOf(counting(newestOf(chain, options.signal), options, comparison)));
     await remember(chain, await compare(chain, SETTINGS_CHAIN, found, comparison, options));
     if (found?.head.kind === "repo") return { ...found, head: found.head };
@@ -151,16 +152,13 @@ export function repositoryOf(
   }
 
   /** The settings that were given, once. What another process has remembered since then may be newer. */
-  async function takeGiven(
-    { before }: Comparison,
-    { signal }: HeadOptions,
-  ): Promise<FoundHead | undefined> {
-    const found = unused?.settings;
-    const isFresh = unused !== undefined && (await clock.now(signal)) - unused.at < FRESH_MS;
+  function takeGiven({ before }: Comparison): FoundHead | undefined {
+    const { settings: found, listedAt = 0 } = unused ?? {};
     unused = undefined;
+    const age = Date.now() - listedAt;
     const remembered = found && before.get(found.head.chain);
     const isOld = remembered !== undefined && isRolledBack(remembered, found);
-    return isFresh && !isOld ? found : undefined;
+    return age >= 0 && age < FRESH_MS && !isOld ? found : undefined;
   }
 
   /** As `newestMarkers`, with no request for the store's time alone. */
@@ -170,19 +168,24 @@ export function repositoryOf(
   ): AsyncGenerator<ListedMarker> {
     const guess = clock.guess() ?? (await clock.now(signal));
     const markers = newestMarkers(backend, chain, guess, signal);
-    const first = await markers.next();
-    const now = await clock.now(signal);
-    // A clock that is behind would look past the newest.
-    if (now > guess + CLOCK_OFF_MAX) {
-      yield* newestMarkers(backend, chain, now, signal);
-    } else if (first.done !== true) {
-      yield first.value;
-      yield* markers;
+    try {
+      const first = await markers.next();
+      const now = await clock.now(signal);
+      // A clock that is behind would look past the newest.
+      if (now > guess + CLOCK_OFF_MAX) {
+        yield* newestMarkers(backend, chain, now, signal);
+      } else if (first.done !== true) {
+        yield first.value;
+        yield* markers;
+      }
+    } finally {
+      // Most callers take the first only.
+      await markers.return(undefined);
     }
   }
 
   const settings: Repository["settings"] = async ({ refresh = false, ...options } = {}) => {
-    if (known === undefined || refresh) known = await readSettings(options);
+    if (known === undefined || refresh) known = await readSettings(options, refresh);
     return known;
   };
 
@@ -391,6 +394,8 @@ async function isExplained(
   { settings, refused }: Comparison,
 ): Promise<boolean> {
   if (refused.has(payloadHash)) return true;
+  // Closing a chain never means these.
+  if (name === SETTINGS_CHAIN || name === FORGETTING_CHAIN) return false;
   const rules = (await settings)?.head.settings;
   return rules !== undefined && closedBehind(name, rules) < Infinity;
 }

@@ -167,6 +167,18 @@ describe("rollback", () => {
     expect((await repository.newest("web-1"))?.marker.generation).toBe(NOW - 9);
   });
 
+  test("of what is forgotten is not explained by a rule that closes all names", async () => {
+    const given = await testRepository();
+    const heads = volatileHeadMemory();
+    const repository = await given.open(heads);
+    await changeSettings(repository, given.recipients, (settings) => close(settings, "*", NOW));
+    const forgetting = { kind: "forget", name: ".", generation: NOW, markers: [] } as never;
+    const head = await storeHead(given, given.owner, forgetting);
+    expect((await repository.newest("."))?.marker).toEqual(head);
+    await given.backend.deleteMarker!(formatMarker(head));
+    expect(await codeOf(repository.newest("."))).toBe("rollback");
+  });
+
   test("is not that a closed chain was pruned, nor the same head under another address", async () => {
     const given = await testRepository();
     const heads = volatileHeadMemory();

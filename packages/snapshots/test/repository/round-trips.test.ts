@@ -20,6 +20,7 @@ const ROUND_TRIP = 10;
 
 /** A server of which the requests that are made together are answered together; `take` returns their names. */
 function distant(inner: Backend) {
+  const open = { listings: 0, long: 0, mostLong: 0 };
   let rounds: string[][] = [];
   let waiting: (() => void)[] = [];
   let timer: Timer | undefined;
@@ -37,16 +38,24 @@ function distant(inner: Backend) {
     });
   };
   const backend = wrapBackend(inner, {
-    get:
-      (get) =>
-      async (...given) => {
-        await arrive("get");
-        return get(...given);
-      },
+    get: (get) => async (name, buffer, options) => {
+      const isLong = buffer.length > 64 * 1024;
+      if (isLong) open.long += 1;
+      open.mostLong = Math.max(open.mostLong, open.long);
+      await arrive("get");
+      return get(name, buffer, options).finally(() => {
+        if (isLong) open.long -= 1;
+      });
+    },
     listMarkers: (list) =>
       async function* listed(prefix, options) {
-        await arrive(prefix === "" ? "list" : "list one");
-        yield* list(prefix, options);
+        open.listings += 1;
+        try {
+          await arrive(prefix === "" ? "list" : "list one");
+          yield* list(prefix, options);
+        } finally {
+          open.listings -= 1;
+        }
       },
     currentTime: (time) => async (options) => time(options),
   });
@@ -61,7 +70,7 @@ function distant(inner: Backend) {
     return taken;
   };
   // Any response has the server's time.
-  return { backend: { ...backend, clockAheadMs: () => Date.now() - NOW }, take };
+  return { backend: { ...backend, clockAheadMs: () => Date.now() - NOW }, take, open };
 }
 
 async function atADistance() {
@@ -69,13 +78,13 @@ async function atADistance() {
   for (let i = 0; i < 20; i++) {
     for (let n = 0; n < 3; n++) await storeHead(given, given.owner, part(`home-${i}`, NOW + n));
   }
-  const { backend, take } = distant(given.backend);
+  const { backend, take, open: stillOpen } = distant(given.backend);
   const { identity } = given;
   const memory = volatileHeadMemory();
   const open = async (pinned: typeof given.pinned) =>
     openRepository({ backend, identities: [identity], writer: given.owner, pinned, memory });
   const discover = async () => (await discoverRepository({ backend, identity }))!;
-  return { given, take, memory, open, discover };
+  return { given, take, memory, open, discover, stillOpen };
 }
 
 test("a repository is found in two, and its settings need no third", async () => {
@@ -96,18 +105,63 @@ test("a repository is found in two, and its settings need no third", async () =>
   expect(gets.reduce((sum, names) => sum + parseInt(names), 0)).toBe(61 - 21);
 });
 
+test("settings are listed again where that is asked for, and by all that reads all heads", async () => {
+  const { given, take, open, discover } = await atADistance();
+  const change = async () =>
+    changeSettings(await given.open(), given.recipients, (same) => ({
+      ...same,
+      graceSeconds: same.graceSeconds + 1,
+    }));
+  const found = await discover();
+  const [once, all1] = [await open(found), await open(found)];
+  const changed = await change();
+  expect((await once.settings({ refresh: true })).marker).toEqual(changed.marker);
+  take();
+  await all(all1.heads());
+  expect(take()[0]).toBe("1 list, 1 list one");
+  expect((await all1.settings()).marker).toEqual(changed.marker);
+});
+
+test("two calls at once may need the settings first, and no listing stays open", async () => {
+  const { open, discover, stillOpen } = await atADistance();
+  const repository = await open(await discover());
+  const [a, b] = await Promise.all([repository.settings(), repository.settings()]);
+  expect(a.marker).toEqual(b.marker);
+  const other = await open(await discover());
+  const found = await Promise.all([other.newest("home-1"), other.newest("home-2")]);
+  expect(found).not.toContain(undefined);
+  for (let i = 0; i < 3; i++) await repository.newest("home-3");
+  for await (const _ of repository.snapshots("home-4")) break;
+  for await (const _ of repository.heads()) break;
+  expect(stillOpen.listings).toBe(0);
+});
+
+test("of heads that are long, few are fetched at once, also to find a repository", async () => {
+  const { given, open, discover, stillOpen } = await atADistance();
+  const tags = Array.from({ length: 200 }, (_, i) => i.toString(36).padStart(500, "a"));
+  for (let i = 0; i < 40; i++) {
+    await storeHead(given, given.owner, { ...part(`long-${i}`, NOW + i), tags });
+  }
+  expect(await discover()).toMatchObject(given.pinned);
+  expect(stillOpen.mostLong).toBe(8);
+  stillOpen.mostLong = 0;
+  await all((await open(given.pinned)).heads());
+  expect(stillOpen.mostLong).toBe(8);
+});
+
 test("heads that were just read are kept for a minute, and few of them", () => {
   let now = 0;
   const recent = recentHeads(() => now);
   const head = (length: number) => new Uint8Array(length);
-  recent.add("a", head(2 ** 19));
-  recent.add("b", head(2 ** 19));
+  // Each counts for 512 bytes more than it has.
+  recent.add("a", head(2 ** 19 - 512));
+  recent.add("b", head(2 ** 19 - 512));
   now = 59_999;
   expect([recent.get("a"), recent.get("b")]).not.toContain(undefined);
   recent.add("c", head(1));
   expect(["a", "b", "c"].map((address) => recent.get(address)?.length)).toEqual([
     undefined,
-    2 ** 19,
+    2 ** 19 - 512,
     1,
   ]);
   recent.add("d", head(2 ** 20 + 1));
