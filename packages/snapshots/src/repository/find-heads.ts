@@ -172,7 +172,7 @@ export async function readHead(
   }
 }
 
-/** Heads that are read at once where nothing is measured. Each takes a buffer of a root, about a MiB. */
+/** Heads that are read at once where nothing is measured. A long one takes a buffer of two MiB. */
 export const READ_AT_ONCE = 8;
 
 /**

@@ -1,5 +1,12 @@
 import { type Backend, type Identity, type NaCl, StorageError } from "@idk/storage";
-import { type SealedRoot, ROOT_BLOB_MAX, fetchBlob, openRoot, sealRoot } from "@idk/storage/blobs";
+import {
+  type SealedRoot,
+  ROOT_BLOB_MAX,
+  fetchBlob,
+  inTurn,
+  openRoot,
+  sealRoot,
+} from "@idk/storage/blobs";
 import pLimit from "p-limit";
 import { RECORD_TYPES } from "../format/records/types.ts";
 import type { RecentHeads } from "./recent-heads.ts";
@@ -42,7 +49,7 @@ export async function readRecord(
   } catch (error) {
     if (!(error instanceof StorageError && error.code === "limit")) throw error;
     onLong?.();
-    return longHeads(() => withRootBuffer(read));
+    return inTurn(longHeads, async () => withRootBuffer(read), signal);
   }
 }
 
@@ -57,7 +64,7 @@ interface Buffers {
 }
 
 /** For any root. */
-const FOR_ROOTS: Buffers = { length: ROOT_BLOB_MAX, most: 8, kept: [] };
+const FOR_ROOTS: Buffers = { length: ROOT_BLOB_MAX, most: 16, kept: [] };
 /** For nearly all heads, of which many are read at once. */
 const FOR_HEADS: Buffers = { length: 64 * 1024, most: 64, kept: [] };
 

@@ -184,9 +184,15 @@ export function repositoryOf(
     }
   }
 
+  let [begun, latest] = [0, 0];
   const settings: Repository["settings"] = async ({ refresh = false, ...options } = {}) => {
-    if (known === undefined || refresh) known = await readSettings(options, refresh);
-    return known;
+    if (known !== undefined && !refresh) return known;
+    begun += 1;
+    const own = begun;
+    const found = await readSettings(options, refresh);
+    // Of calls at the same time, the one that began last may know more.
+    if (own > latest) [known, latest] = [found, own];
+    return found;
   };
 
   /**

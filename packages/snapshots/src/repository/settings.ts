@@ -359,6 +359,7 @@ export async function revokeWriter(
   }
   // A head that cannot be read now may be its newest.
   const readable = { ...options, reportUnreadable: false };
+  await repository.settings({ ...readable, refresh: true });
   const read = async (listed: ListedMarker) => repository.read(listed, readable);
   for await (const found of readInOrder(read, ahead())) {
     if (found?.head.writer === writer) last = Math.max(last, found.head.generation);

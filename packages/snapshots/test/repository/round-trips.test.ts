@@ -7,7 +7,8 @@ import { openRepository } from "../../src/repository/open.ts";
 import { recentHeads } from "../../src/repository/recent-heads.ts";
 import { rememberedOf, volatileHeadMemory } from "../../src/repository/head-memory.ts";
 import { storeHead } from "../support/repository-writer.ts";
-import { changeSettings } from "../../src/repository/settings.ts";
+import { allowWriter, changeSettings, revokeWriter } from "../../src/repository/settings.ts";
+import { writerKeyFromSeed } from "../../src/format/keys/writer.ts";
 
 afterEach(() => void setSystemTime());
 
@@ -120,6 +121,51 @@ test("settings are listed again where that is asked for, and by all that reads a
   await all(all1.heads());
   expect(take()[0]).toBe("1 list, 1 list one");
   expect((await all1.settings()).marker).toEqual(changed.marker);
+});
+
+test("settings that were asked for later stay known", async () => {
+  const { given, discover } = await atADistance();
+  const memory = volatileHeadMemory();
+  const waiting = Promise.withResolvers<void>();
+  let isFirst = true;
+  const slow = {
+    ...memory,
+    async remember(heads: Parameters<typeof memory.remember>[0]) {
+      const waits = isFirst;
+      isFirst = false;
+      if (waits) await waiting.promise;
+      await memory.remember(heads);
+    },
+  };
+  const { backend, identity } = given;
+  const pinned = await discover();
+  const repository = await openRepository({
+    backend,
+    identities: [identity],
+    pinned,
+    memory: slow,
+  });
+  const first = repository.settings();
+  await Bun.sleep(1);
+  const changed = await changeSettings(await given.open(), given.recipients, (same) => ({
+    ...same,
+    graceSeconds: same.graceSeconds + 1,
+  }));
+  expect((await repository.settings({ refresh: true })).marker).toEqual(changed.marker);
+  waiting.resolve();
+  await first;
+  expect((await repository.settings()).marker).toEqual(changed.marker);
+});
+
+test("a revocation goes by settings that are newer than those that were read to find the repository", async () => {
+  const { given, open, discover } = await atADistance();
+  const found = await discover();
+  const web = writerKeyFromSeed(new Uint8Array(32).fill(2));
+  const rule = { writer: web.writer, pattern: "web", mayForget: false };
+  await allowWriter(await given.open(), given.recipients, [rule]);
+  await storeHead(given, web, part("web", NOW + 5000));
+  const { head } = await revokeWriter(await open(found), given.recipients, web.writer);
+  expect(head.settings.rules[0]!.lastGeneration).toBe(NOW + 5000);
 });
 
 test("two calls at once may need the settings first, and no listing stays open", async () => {

@@ -44,6 +44,7 @@ export {
 export { decodeLz4Block, decodeZstdFrame, encodeZstdFrame, type ZstdLimits } from "./codecs.ts";
 export { loadLz4BlockEncoder } from "../content/compression/lz4-encode.ts";
 export { fetchBlob } from "./fetch.ts";
+export { inTurn } from "../queue.ts";
 export {
   inParallel,
   type Parallel,

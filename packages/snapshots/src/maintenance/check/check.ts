@@ -10,6 +10,7 @@ import {
 import {
   type FoundHead,
   type RefusedHead,
+  READ_AT_ONCE,
   isFaultForNow,
   isListed,
   readInOrder,
@@ -124,7 +125,8 @@ export async function check(
     await checkOther(repository, found, isLacking, reaches, report, signal);
   const treeIds = new Set<string>();
   let checked = 0;
-  for await (const ahead of readInOrder(readAhead, eachOf(snapshots))) {
+  const aheadMost = Math.min(READ_AT_ONCE, concurrency ?? READ_AT_ONCE);
+  for await (const ahead of readInOrder(readAhead, eachOf(snapshots), () => aheadMost)) {
     await checkSnapshot(ahead);
     checked += 1;
     onProgress?.({ stage: "trees", done: checked, total: snapshots.length });

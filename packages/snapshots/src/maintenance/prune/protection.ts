@@ -29,8 +29,8 @@ export interface ProtectOptions {
   readonly onReach?: ((done: number, total: number) => void) | undefined;
 }
 
-/** Reaches whose roots, of a MiB at most, are read ahead. */
-const AHEAD = 24;
+/** Reaches whose roots are read ahead: each takes a MiB at most, and a buffer of two MiB. */
+const AHEAD = 16;
 
 /**
  * What each head protects: itself, its snapshot or keys, its reach and those before it, and all packs.
