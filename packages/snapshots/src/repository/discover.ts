@@ -41,14 +41,14 @@ interface Claim extends ListedMarker {
 /** If a chain has more markers and no head that can be read, it is not taken for an empty place. */
 const UNREAD_MAX = 16;
 
-/** Names in the first listing: all of a small repository. */
+/** Names in the first listing of a server. A folder has no round trip to save, and looks at each of them. */
 const NAMES_FIRST = 1000;
 
 /**
  * Finds the repository of one person at a location, by the settings that the owner's key of this
- * identity signed: all that is needed besides the identity file. One request lists the first markers, and
- * one reads the newest head of each chain, several at once. Each chain that is not in that listing takes one
- * more, to list it while others are read. So does a chain if names that cannot count
+ * identity signed: all that is needed besides the identity file. The first request to a server lists a thousand
+ * markers, and each chain takes one that reads its newest head, several at once. A chain takes a second if it is
+ * not in that listing, as all but the first are in a folder, and one more if names that cannot count
  * precede its newest marker, or if the newest head does not decide. Then the chain is read to its end, one
  * chain at a time and several heads at once: if it passed over the markers that others have made up, they
  * could hide the settings behind them, and settings of another repository that they copied in would be found.
