@@ -325,8 +325,10 @@ async function threaded(
 
 /** How many of a process's threads are JavaScript workers. */
 async function workersOf(pid: number): Promise<number> {
-  const names = [...new Bun.Glob(`/proc/${pid}/task/*/comm`).scanSync({ cwd: "/" })].map((path) =>
-    readFile(path, "utf8").catch(() => ""),
+  // Threads, and the process itself, may end meanwhile.
+  const threads = await readdir(`/proc/${pid}/task`).catch(() => []);
+  const names = threads.map((id) =>
+    readFile(`/proc/${pid}/task/${id}/comm`, "utf8").catch(() => ""),
   );
   return (await Promise.all(names)).filter((name) => name.trim() === "Worker").length;
 }

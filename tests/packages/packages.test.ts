@@ -106,6 +106,7 @@ const SCRIPTS = [
   "main.cjs",
   "object-stores.cjs",
   "pack-worker.cjs",
+  "progress.cjs",
   "run.cjs",
   "snapshot-commands.cjs",
   "snapshots.cjs",

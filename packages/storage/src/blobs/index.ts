@@ -55,7 +55,7 @@ export {
   shortBlobGate,
   type SizedItem,
 } from "../store/flow/parallel.ts";
-export type { Gate } from "../store/flow/gate.ts";
+export type { Gate, PassOptions } from "../store/flow/gate.ts";
 export {
   openRoot,
   type OpenedRoot,

@@ -23,6 +23,7 @@ export interface Gate<Tool = Backend> {
   pass<T>(work: (tool: Tool) => Promise<T>, options: PassOptions): Promise<T>;
 }
 
+/** Options of `pass`. */
 export interface PassOptions {
   /** Ends a wait. The work itself has to be ended by the caller. */
   readonly signal?: AbortSignal | undefined;
