@@ -359,6 +359,7 @@ export async function revokeWriter(
   }
   // A head that cannot be read now may be its newest.
   const readable = { ...options, reportUnreadable: false };
+  // Another owner may have allowed it since the repository was found: those heads count, too.
   await repository.settings({ ...readable, refresh: true });
   const read = async (listed: ListedMarker) => repository.read(listed, readable);
   for await (const found of readInOrder(read, ahead())) {

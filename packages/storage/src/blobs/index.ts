@@ -46,6 +46,7 @@ export { loadLz4BlockEncoder } from "../content/compression/lz4-encode.ts";
 export { fetchBlob } from "./fetch.ts";
 export { inTurn } from "../queue.ts";
 export {
+  bothOf,
   inParallel,
   type Parallel,
   parallelBlobs,

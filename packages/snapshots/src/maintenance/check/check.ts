@@ -15,7 +15,6 @@ import {
   isListed,
   readInOrder,
 } from "../../repository/find-heads.ts";
-import { bothOf } from "../../repository/both.ts";
 import type { ReachRoot } from "../../repository/reaches.ts";
 import type { FoundSnapshot, Repository } from "../../repository/repository.ts";
 import { type OpenSnapshot, openSnapshot } from "../../read/open-snapshot.ts";
@@ -30,7 +29,7 @@ import { SETTINGS_CHAIN } from "../../format/names/chain.ts";
 import { decodeSessionSecrets } from "../../format/records/keys.ts";
 import { forksOf } from "../../rules/forks.ts";
 import { settingsApart } from "../../rules/joining.ts";
-import { fromHex, parallelBlobs, parallelRequests, toHex } from "@idk/storage/blobs";
+import { bothOf, fromHex, parallelBlobs, parallelRequests, toHex } from "@idk/storage/blobs";
 import { keyChecker, PACKS_TRIED } from "./check-keys.ts";
 import type { SessionId } from "../../format/names/identifiers.ts";
 import { packChecker } from "./check-packs.ts";

@@ -8,11 +8,10 @@ import {
 } from "../../format/records/reach.ts";
 import { type GraceTimes, type SessionClock, tooLate } from "./times.ts";
 import type { Head } from "../../format/records/head.ts";
-import { INLINE_MAX, sealRoot } from "@idk/storage/blobs";
+import { INLINE_MAX, bothOf, sealRoot } from "@idk/storage/blobs";
 import type { Marker } from "../../format/names/marker.ts";
 import type { WriterKey } from "../../format/keys/writer.ts";
 import { type WriterState, encodeState } from "./state.ts";
-import { bothOf } from "../../repository/both.ts";
 import { type HeadPlace, headsBefore, putHead } from "../../repository/put-head.ts";
 import type { ChainId } from "../../format/names/identifiers.ts";
 import type { Cache } from "../../cache/cache.ts";

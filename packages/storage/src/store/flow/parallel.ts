@@ -158,3 +158,15 @@ export async function inParallel<T>(
   await Promise.all(inFlight);
   if (failure !== undefined) throw failure.error;
 }
+
+/**
+ * Waits for both, also if one fails, so that none of their requests is left behind.
+ *
+ * @throws what the first one throws, otherwise what the second one throws
+ */
+export async function bothOf<A, B>(a: A, b: B): Promise<[Awaited<A>, Awaited<B>]> {
+  const [first, second] = await Promise.allSettled([a, b]);
+  if (first.status === "rejected") throw first.reason;
+  if (second.status === "rejected") throw second.reason;
+  return [first.value, second.value];
+}

@@ -1,5 +1,6 @@
 import { type Address, parseAddress } from "../../crypto/address.ts";
 import type { Metadata } from "../../format/metadata.ts";
+import { bothOf } from "../flow/parallel.ts";
 import type { ReadOptions } from "../options.ts";
 import type { StoreContext } from "../context.ts";
 import { type OpenedRoot, decodedLength, readRoot } from "../read/read-root.ts";
@@ -34,16 +35,12 @@ export async function stat(
   address: string,
   options: ReadOptions,
 ): Promise<BlobStat> {
-  const asked = encryptionOf(context, parseAddress(address), options);
-  // Awaited in the end; until then a rejection must not count as unhandled.
-  asked.catch(() => undefined);
-  try {
-    const root = await readRoot(context, address, options);
-    const encryption = await asked;
-    return { ...statOf(root), ...(encryption === undefined ? {} : { encryption }) };
-  } finally {
-    await Promise.allSettled([asked]);
-  }
+  const parsed = parseAddress(address);
+  const [root, encryption] = await bothOf(
+    readRoot(context, parsed, options),
+    encryptionOf(context, parsed, options),
+  );
+  return { ...statOf(root), ...(encryption === undefined ? {} : { encryption }) };
 }
 
 /** The properties of an opened root; makes no request. */
