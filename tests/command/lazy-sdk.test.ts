@@ -134,6 +134,13 @@ test("idk put, get and stat of a small file load none of them", async () => {
   expect(await ok("stat", address)).toContain("5 bytes");
 });
 
+test("idk snapshots loads none of them", async () => {
+  const ok = commands(NO_SDK, "backups");
+  await ok("backup", path("file"), "--name", "daily", "--recipient", recipient);
+  const listed = await commands(NO_SLOW_MODULES, "backups")("snapshots");
+  expect(listed).toContain("daily");
+});
+
 test("of the published scripts, they load the first part of the command only", async () => {
   const dist = path("dist");
   await built(dist);

@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto";
 import { existsSync } from "node:fs";
 import { link, open, rename, rm } from "node:fs/promises";
 import { systemCodeOf } from "./errors/failures.ts";
@@ -36,7 +35,7 @@ async function writeWhole(
   mode: number | undefined,
   place: (written: string) => Promise<void>,
 ): Promise<void> {
-  const temporary = `${path}.${randomUUID()}.tmp`;
+  const temporary = `${path}.${crypto.randomUUID()}.tmp`;
   try {
     const handle = await open(temporary, "wx", mode ?? 0o666);
     try {

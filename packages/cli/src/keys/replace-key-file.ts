@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto";
 import { constants, type Stats } from "node:fs";
 import { access, type FileHandle, open, readdir, realpath, rename, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
@@ -43,7 +42,7 @@ export async function replaceKeyFile(
   });
   const bytes = await content(before.bytes);
 
-  const temporary = `${file}.${randomUUID()}.tmp`;
+  const temporary = `${file}.${crypto.randomUUID()}.tmp`;
   let old: FileHandle | undefined;
   try {
     await writeLike(temporary, bytes, before.stats);

@@ -8,7 +8,6 @@ import {
   writerKeyFromSeed,
 } from "@idk/snapshots";
 import { type ProtectOptions, StorageError } from "@idk/storage";
-import { randomBytes } from "node:crypto";
 import { Failure } from "../errors/failures.ts";
 import type { Session } from "../session.ts";
 import { promptPassphrase } from "./identities.ts";
@@ -46,7 +45,7 @@ export async function writeNewWriterKey(
   passphrase: (() => Promise<string>) | undefined,
   armor = false,
 ): Promise<Writer> {
-  const key = writerKeyFromSeed(randomBytes(SEED_LENGTH));
+  const key = writerKeyFromSeed(crypto.getRandomValues(new Uint8Array(SEED_LENGTH)));
   await writeNewKey(path, "writer keys", async () =>
     passphrase === undefined
       ? writerKeyText(key)
@@ -64,7 +63,8 @@ async function protectNewly(
   passphrase: string,
   options: ProtectOptions,
 ): Promise<Uint8Array> {
-  return protectWriterKey(key, passphrase, randomBytes(SALT_LENGTH), options);
+  const salt = crypto.getRandomValues(new Uint8Array(SALT_LENGTH));
+  return protectWriterKey(key, passphrase, salt, options);
 }
 
 /** Writer keys, for what works alike with identities. */

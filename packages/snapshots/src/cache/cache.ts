@@ -17,9 +17,9 @@ import {
   sqliteCode,
 } from "./database.ts";
 import { renameSync, rmSync } from "node:fs";
+import { equal, hash as sha256 } from "@idk/storage/blobs";
 import { HashFilter } from "./hash-filter.ts";
 import { MIGRATIONS } from "./schema.ts";
-import { createHash } from "node:crypto";
 
 /** Where a piece, a node or a piece list is stored. */
 export interface PiecePlace {
@@ -381,7 +381,7 @@ function cacheOver(database: Database, setAside: string | undefined): Cache {
         if (row === undefined) return;
         const bytes = bytesOf(row["bytes"]);
         // What is wrong in a record would be wrong in a snapshot.
-        if (!sha256(bytes).equals(bytesOf(row["chunk"])))
+        if (!equal(sha256(bytes), bytesOf(row["chunk"])))
           throw new UnusableCache("its records are damaged");
         yield* readRecords(at, bytes, start);
         start = 0;
@@ -494,10 +494,6 @@ function cacheOver(database: Database, setAside: string | undefined): Cache {
 /** Of a million pieces, a session that changed a few looks at those. */
 const PLACES_CHANGED = "(pack, offset) IN (SELECT pack, offset FROM uses)";
 const UNUSED_CHUNKS = "DELETE FROM chunks WHERE hash NOT IN (SELECT chunk FROM records)";
-
-function sha256(bytes: Uint8Array): Buffer {
-  return createHash("sha256").update(bytes).digest();
-}
 
 /** By FNV-1a: as even as it has to be, and a microsecond faster than what is secure. */
 function endsChunk(bytes: Uint8Array, start: number, end: number): boolean {

@@ -5,10 +5,9 @@ import type { PackReader } from "./pack-reader.ts";
 import { PIECE_MAX } from "../format/limits.ts";
 import { type Row, rowKey } from "../format/packs/row.ts";
 import { StorageError } from "@idk/storage";
-import { createHash } from "node:crypto";
 import { throwIfAborted } from "./aborted.ts";
 import { decodePiece } from "../format/packs/piece.ts";
-import { equal } from "@idk/storage/blobs";
+import { equal, startHash } from "@idk/storage/blobs";
 import { shownPath } from "./paths.ts";
 
 /** A piece or hole of a file, and where in the file. */
@@ -71,7 +70,7 @@ export async function* contentOf(
   file: { readonly entry: FileEntry; readonly pack: PlacedPack },
   signal?: AbortSignal,
 ): AsyncGenerator<Uint8Array> {
-  const hash = createHash("sha256");
+  const hash = startHash();
   let held: Uint8Array | undefined;
   for await (const bytes of bytesOf(tree, packs, file, signal)) {
     // A hole may be announced to be as long as any number, and makes no requests.

@@ -5,7 +5,6 @@ import { StorageError } from "@idk/storage";
 import type { ChainId } from "../format/names/identifiers.ts";
 import { formatMarker, parseMarker } from "../format/names/marker.ts";
 import { type HeadMemory, type RememberedHead, rememberIn, rollBackIn } from "./head-memory.ts";
-import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 
 const PAYLOAD_HASH = /^[0-9a-f]{64}$/u;
@@ -153,7 +152,7 @@ function parse(path: string, text: string | undefined): ReadonlyMap<ChainId, Rem
 
 /** Writes a file that is whole after a crash, too: the old or the new one. */
 async function replace(path: string, text: string): Promise<void> {
-  const temporary = `${path}.${randomUUID()}.tmp`;
+  const temporary = `${path}.${crypto.randomUUID()}.tmp`;
   try {
     const file = await open(temporary, "wx", 0o600);
     try {

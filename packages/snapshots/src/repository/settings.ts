@@ -37,8 +37,8 @@ import { allow, grantsSame, revoke } from "../rules/granting.ts";
 import { areSame, isSettingsHead, joinSettings } from "../rules/joining.ts";
 import type { Writer, WriterKey } from "../format/keys/writer.ts";
 import { type HeadPlace, putHead } from "./put-head.ts";
-import { randomBytes } from "node:crypto";
 import { requireMarkers } from "./marker-backend.ts";
+import { toHex } from "@idk/storage/blobs";
 
 /** The grace period unless the owner says otherwise: 7 days, in seconds. */
 export const GRACE_DEFAULT: number = 7 * 24 * 60 * 60;
@@ -78,7 +78,7 @@ export async function createRepository(options: CreateOptions): Promise<PinnedRe
         : `${backend.description} has a repository already: open it, or choose another location`,
     );
   }
-  const repository = randomBytes(UUID_LENGTH).toString("hex") as RepositoryId;
+  const repository = toHex(crypto.getRandomValues(new Uint8Array(UUID_LENGTH))) as RepositoryId;
   const place = { generation: now, previous: [] };
   const head = settingsHead(repository, owner.writer, { graceSeconds, rules }, place, now);
   const { marker } = await putHead({ backend, naCl }, owner, head, recipients, { signal });

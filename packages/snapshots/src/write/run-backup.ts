@@ -1,5 +1,5 @@
 import { hostname, userInfo } from "node:os";
-import { randomKey, sealRoot } from "@idk/storage/blobs";
+import { equal, randomKey, sealRoot, toHex } from "@idk/storage/blobs";
 import { reusablePacks, startSession } from "./session/start.ts";
 import { sessionClock, graceTimes } from "./session/times.ts";
 import type { BackupEvent, BackupOptions, BackupSummary } from "./options.ts";
@@ -16,13 +16,11 @@ import { chainOf } from "../format/names/chain.ts";
 import { compileExcludes } from "../walk/excludes.ts";
 import { type Report, createReport } from "./report.ts";
 import { dryRunSink } from "./dry-run.ts";
-import { equal } from "@idk/storage/blobs";
 import { linkGroups } from "../walk/link-groups.ts";
 import { memoryKeeper, memoryOfRuntime } from "../threads/memory.ts";
 import { merge } from "../cache/merge.ts";
 import { openHost } from "../files/open-host.ts";
 import { packThreads } from "./packs/threads.ts";
-import { randomBytes } from "node:crypto";
 import { type WalkOptions, walk } from "../walk/walk.ts";
 import { type WalkSink, walkFolders } from "./folder-walk.ts";
 import { shownPath } from "../read/paths.ts";
@@ -47,7 +45,7 @@ export async function runBackup(
   const host = given ?? (await openHost());
   // Sealed first, so that a wrong recipient is noticed before anything is read.
   const session = {
-    id: randomBytes(UUID_LENGTH).toString("hex") as SessionId,
+    id: toHex(crypto.getRandomValues(new Uint8Array(UUID_LENGTH))) as SessionId,
     secret: randomKey(),
   };
   const { recipients } = options;

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import sodiumNative from "sodium-native";
-import { StorageError, parseIdentity, readIdentityFile } from "@idk/storage";
+import { StorageError, loadNaCl, parseIdentity, readIdentityFile } from "@idk/storage";
 import {
   formatWriterKey,
   isSignedBy,
@@ -20,7 +20,7 @@ import {
   protectWriterKey,
   readWriterFile,
 } from "../../src/format/keys/writer-files.ts";
-import { signMessage, verifySignature } from "../../src/format/keys/ed25519.ts";
+import { publicKeyOfSeed, signMessage, verifySignature } from "../../src/format/keys/ed25519.ts";
 
 /** Functions of libsodium to compare with, which the package has no types for. */
 const sodium = sodiumNative as unknown as {
@@ -32,6 +32,8 @@ const sodium = sodiumNative as unknown as {
     publicKey: Uint8Array,
   ): boolean;
 };
+
+const implementations = [await loadNaCl("native"), await loadNaCl("portable")];
 
 const { owner, writerFile } = answers;
 const utf8 = (text: string) => new TextEncoder().encode(text);
@@ -133,7 +135,9 @@ describe("writer files", () => {
   });
 });
 
-describe("signatures", () => {
+describe.each(implementations)("signatures by the $name library", (naCl) => {
+  const ed25519 = naCl.ed25519!;
+
   test.each(answers.signatures.map((vector) => [vector.why, vector] as const))(
     "%s",
     (_, vector) => {
@@ -142,9 +146,9 @@ describe("signatures", () => {
         vector.message,
         vector.signature,
       ].map(fromHex);
-      expect(verifySignature(publicKey!, message!, signature!)).toBe(vector.valid);
+      expect(verifySignature(publicKey!, message!, signature!, ed25519)).toBe(vector.valid);
       if (vector.valid)
-        expect(toHex(signMessage(fromHex(owner.seed), message!))).toBe(vector.signature);
+        expect(toHex(signMessage(fromHex(owner.seed), message!, ed25519))).toBe(vector.signature);
     },
   );
 
@@ -155,10 +159,12 @@ describe("signatures", () => {
     for (let bit = 0; bit < 512; bit++) {
       const changed = fromHex(signature);
       changed[bit >> 3]! ^= 1 << (bit & 7);
-      expect(verifySignature(fromHex(publicKey), fromHex(message), changed)).toBe(false);
+      expect(verifySignature(fromHex(publicKey), fromHex(message), changed, ed25519)).toBe(false);
     }
     for (const text of [signature.slice(2), `${signature}00`, ""]) {
-      expect(verifySignature(fromHex(publicKey), fromHex(message), fromHex(text))).toBe(false);
+      expect(verifySignature(fromHex(publicKey), fromHex(message), fromHex(text), ed25519)).toBe(
+        false,
+      );
     }
   });
 
@@ -176,10 +182,10 @@ describe("signatures", () => {
           const { publicKey, secretKey } = key(seed);
           const theirs = Buffer.alloc(64);
           sodium.crypto_sign_detached(theirs, Buffer.from(message), secretKey);
-          const ours = signMessage(seed, message);
+          const ours = signMessage(seed, message, ed25519);
           expect(toHex(ours)).toBe(toHex(theirs));
-          expect(verifySignature(publicKey, message, ours)).toBe(true);
-          expect(toHex(publicKeyOfWriter(writerKeyFromSeed(seed).writer))).toBe(toHex(publicKey));
+          expect(verifySignature(publicKey, message, ours, ed25519)).toBe(true);
+          expect(toHex(publicKeyOfSeed(seed, ed25519))).toBe(toHex(publicKey));
         },
       ),
       { numRuns: 100 },
@@ -204,7 +210,7 @@ describe("signatures", () => {
         for (const S of ["00", "01", toHex(fromHex(owner.seed))]) {
           const signature = Buffer.concat([R, fromHex(S.padEnd(64, "0"))]);
           for (const message of ["", "a", "b", "c"].map(utf8)) {
-            const ours = verifySignature(publicKey, message, signature);
+            const ours = verifySignature(publicKey, message, signature, ed25519);
             const theirs = sodium.crypto_sign_verify_detached(
               signature,
               Buffer.from(message),
@@ -221,7 +227,7 @@ describe("signatures", () => {
     // The base point as R, and 1 as S: valid for every message under the neutral element.
     const signature = fromHex(`58${"66".repeat(31)}01${"00".repeat(31)}`);
     for (const key of [`01${"00".repeat(31)}`, `ee${"ff".repeat(30)}7f`]) {
-      expect(verifySignature(fromHex(key), utf8("any"), signature)).toBe(false);
+      expect(verifySignature(fromHex(key), utf8("any"), signature, ed25519)).toBe(false);
     }
   });
 
@@ -236,11 +242,13 @@ describe("signatures", () => {
       "6df425f13cb3745bd1b52b0e7bd592bbfe7f574570a9d5cba966aa75b6baa908",
     ];
     const results = S.map((scalar, i) =>
-      verifySignature(publicKey, utf8(`message ${i}`), fromHex(R + scalar)),
+      verifySignature(publicKey, utf8(`message ${i}`), fromHex(R + scalar), ed25519),
     );
     expect(results).toEqual([true, false, false]);
   });
+});
 
+describe("signatures", () => {
   test("of heads are bound to their purpose", () => {
     const [vector] = answers.head as [(typeof answers.head)[0]];
     const key = ownerKeyOf(parseIdentity(answers.identity.identity));

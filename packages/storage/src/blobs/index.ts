@@ -12,9 +12,12 @@ export {
   sha256 as hash,
   hkdf as kdf,
   hmac as mac,
+  startSha256 as startHash,
 } from "../crypto/hash.ts";
 export type { ChildKind, RootKeys } from "../crypto/key-schedule.ts";
 export { decodeKey, encodeKey } from "../crypto/key-text.ts";
+export { loadedNaCl } from "../crypto/nacl/load-nacl.ts";
+export type { Ed25519 } from "../crypto/nacl/nacl.ts";
 export { randomKey } from "../crypto/key-schedule.ts";
 export {
   isProtectedFile,

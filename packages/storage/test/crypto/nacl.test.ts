@@ -204,3 +204,26 @@ describe("loading", () => {
     await rejects(loadNaCl(choice as "auto"), "usage", '"auto", "native" or "portable"');
   });
 });
+
+describe.each(both)("$name Ed25519", (naCl) => {
+  const ed25519 = naCl.ed25519!;
+  const hex = (text: string) => Uint8Array.fromHex(text);
+  // RFC 8032, section 7.1, test 2.
+  const seed = hex("4ccd089b28ff96da9db6c346ec114e0f5b8a319f35aba624da8cf6ed4fb8a6fb");
+  const publicKey = hex("3d4017c3e843895a92b70aa74d1b7ebc9c982ccf2ec4968cc0cd55f12af4660c");
+  const message = hex("72");
+  const signature = hex(
+    "92a009a9f0d4cab8720e820b5f642540a2b27b5416503f8fb3762223ebdb69da085ac1e43e15996e458f3613d0f11d8c387b2eaeb4302aeeb00d291612bb0c00",
+  );
+
+  test("gives the known answers", () => {
+    expect(ed25519.publicKey(seed)).toEqual(publicKey);
+    expect(ed25519.sign(seed, message)).toEqual(signature);
+    expect(ed25519.verify(publicKey, message, signature)).toBe(true);
+    expect(ed25519.verify(publicKey, hex("73"), signature)).toBe(false);
+  });
+
+  test("refuses a public key that is not on the curve", () => {
+    expect(ed25519.verify(hex("02".padEnd(64, "0")), message, signature)).toBe(false);
+  });
+});

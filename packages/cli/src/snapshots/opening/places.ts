@@ -1,6 +1,6 @@
 import type { PinnedRepository } from "@idk/snapshots";
 import type { StoreLocation } from "@idk/storage/url";
-import { createHash } from "node:crypto";
+import { hash, toHex, utf8 } from "@idk/storage/blobs";
 import { join } from "node:path";
 import type { UserFolders } from "../../folders.ts";
 import { storeKey } from "../../stores/store-key.ts";
@@ -43,5 +43,5 @@ export function placesIn(
 }
 
 function digest(text: string): string {
-  return createHash("sha256").update(text).digest("hex");
+  return toHex(hash(utf8(text)));
 }

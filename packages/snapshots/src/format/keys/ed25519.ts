@@ -1,53 +1,49 @@
-import { createPrivateKey, createPublicKey, sign, verify } from "node:crypto";
-import { assertLength, equal, fromHex } from "@idk/storage/blobs";
+import { type Ed25519, assertLength, equal, fromHex, loadedNaCl } from "@idk/storage/blobs";
+import { StorageError } from "@idk/storage";
 import { PUBLIC_KEY_LENGTH, SIGNATURE_LENGTH } from "../limits.ts";
 
 /** The length of the secret that an Ed25519 key pair is made of (RFC 8032). */
 export const SEED_LENGTH = 32;
 
-/** DER around a raw key (RFC 8410): the only form that every version of `node:crypto` takes. */
-const PKCS8 = fromHex("302e020100300506032b657004220420");
-const SPKI = fromHex("302a300506032b6570032100");
-
-function privateKey(seed: Uint8Array): ReturnType<typeof createPrivateKey> {
-  assertLength("seed", seed, SEED_LENGTH);
-  const key = Buffer.concat([PKCS8, seed]);
-  return createPrivateKey({ key, format: "der", type: "pkcs8" });
+/** libsodium's if it is loaded, as it is to open what is signed: all give the same bytes and verdicts. */
+function usual(): Ed25519 {
+  const { ed25519 } = loadedNaCl();
+  if (ed25519 === undefined) throw new StorageError("usage", "this runtime has no Ed25519");
+  return ed25519;
 }
 
 /** The public key of a seed, 32 bytes. */
-export function publicKeyOfSeed(seed: Uint8Array): Uint8Array {
-  // The detour by PEM-less JWK or DER is the only way that Bun and Node share.
-  const der = createPublicKey(privateKey(seed)).export({ format: "der", type: "spki" });
-  return new Uint8Array(der.subarray(SPKI.length));
+export function publicKeyOfSeed(seed: Uint8Array, ed25519: Ed25519 = usual()): Uint8Array {
+  assertLength("seed", seed, SEED_LENGTH);
+  return ed25519.publicKey(seed);
 }
 
 /** Signs a message (RFC 8032, Ed25519): 64 bytes, always the same for the same seed and message. */
-export function signMessage(seed: Uint8Array, message: Uint8Array): Uint8Array {
-  return new Uint8Array(sign(null, message, privateKey(seed)));
+export function signMessage(
+  seed: Uint8Array,
+  message: Uint8Array,
+  ed25519: Ed25519 = usual(),
+): Uint8Array {
+  assertLength("seed", seed, SEED_LENGTH);
+  return ed25519.sign(seed, message);
 }
 
 /**
- * Verifies a signature as libsodium does. The runtime's own verification compares R with the encoding
- * of [S]B − [k]A and demands S < L; but it takes public keys that are not canonical or of low order, and
- * an R of low order, under which one signature is valid for several messages or keys
+ * Verifies a signature as libsodium does. All implementations compare R with the encoding of [S]B − [k]A.
+ * Public keys that are not canonical or of low order, and an R of low order, under which one signature is
+ * valid for several messages or keys, are refused here, whichever implementation follows, and so is S ≥ L
  * (docs/decisions/0022).
  */
 export function verifySignature(
   publicKey: Uint8Array,
   message: Uint8Array,
   signature: Uint8Array,
+  ed25519: Ed25519 = usual(),
 ): boolean {
   if (signature.length !== SIGNATURE_LENGTH || !isPublicKey(publicKey)) return false;
   if (hasLowOrder(signature.subarray(0, PUBLIC_KEY_LENGTH)) || !isBelowOrder(signature))
     return false;
-  try {
-    const key = Buffer.concat([SPKI, publicKey]);
-    return verify(null, message, createPublicKey({ key, format: "der", type: "spki" }), signature);
-  } catch {
-    // A key that is not on the curve.
-    return false;
-  }
+  return ed25519.verify(publicKey, message, signature);
 }
 
 /** Whether 32 bytes are a canonical public key that is not of low order. It may still not be on the curve. */

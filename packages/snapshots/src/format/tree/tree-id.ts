@@ -1,6 +1,6 @@
 import { ARRAY, ByteWriter } from "./byte-writer.ts";
 import type { Entry } from "./entry.ts";
-import { createHash } from "node:crypto";
+import { startHash } from "@idk/storage/blobs";
 import { writeTreeIdEntry } from "./encode-entry.ts";
 
 /** Computes the tree id of a directory, entry by entry. */
@@ -23,7 +23,7 @@ export interface TreeIdHash {
  * @param count how many entries the directory has: the array begins with it
  */
 export function treeIdHash(count: number): TreeIdHash {
-  const hash = createHash("sha256");
+  const hash = startHash();
   const bytes = new ByteWriter();
   bytes.head(ARRAY, count);
   hash.update(bytes.view());

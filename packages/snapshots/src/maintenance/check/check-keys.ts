@@ -6,8 +6,7 @@ import { PACK_BLOB_MAX, type PackSort, openPack } from "../../format/packs/pack.
 import { type SessionSecretsOf, sessionSecrets } from "../../read/session-secrets.ts";
 import type { PackTable } from "./pack-table.ts";
 import type { SessionId } from "../../format/names/identifiers.ts";
-import { createHash } from "node:crypto";
-import { fetchBlob } from "@idk/storage/blobs";
+import { fetchBlob, hash, toHex, utf8 } from "@idk/storage/blobs";
 import { isFaultForNow } from "../../repository/find-heads.ts";
 
 /** Opens the keys of the sessions that snapshots need: what others have opened proves nothing of a copy. */
@@ -191,5 +190,5 @@ function differs({ found: { marker } }: Pick<Opened, "found">): StorageError {
 }
 
 function hashOf(session: SessionId, bytes: Uint8Array): string {
-  return createHash("sha256").update(session).update(bytes).digest("base64");
+  return toHex(hash(utf8(session), bytes));
 }

@@ -12,13 +12,13 @@ import { ENTRY_LEVELS, type ContentItem, type PieceList } from "../../format/tre
 import { type Row, encodeRow } from "../../format/packs/row.ts";
 import { DEPTH_MAX } from "../../read/walk.ts";
 import type { Snapshot } from "../../format/records/snapshot.ts";
-import { createHash } from "node:crypto";
 import {
   type CheckedDirectory,
   KEY_LENGTH,
   type Totals,
   directoryTable,
 } from "./directory-table.ts";
+import { hash, startHash, utf8 } from "@idk/storage/blobs";
 import { keyTable } from "./key-table.ts";
 import { type PackTable, packTable } from "./pack-table.ts";
 import { inPath } from "../../read/paths.ts";
@@ -384,23 +384,29 @@ function heldBy({ packs, children, lists }: Level): number {
 class NoRoom extends StorageError {}
 
 function digestOf(...parts: readonly (Uint8Array | string)[]): Uint8Array {
-  const hash = createHash("sha256");
   // With their lengths, so that different parts never are the same bytes.
-  for (const part of parts) hash.update(`${part.length} `).update(part);
-  return hash.digest().subarray(0, KEY_LENGTH);
+  const all = parts.flatMap((part) => [
+    utf8(`${part.length} `),
+    typeof part === "string" ? utf8(part) : part,
+  ]);
+  return hash(...all).subarray(0, KEY_LENGTH);
 }
 
 /** What makes a directory the same: where its nodes lie, and its tree id. */
 function keyOf({ nodes, treeId }: Directory): Uint8Array {
-  const hash = createHash("sha256").update("directory").update(treeId);
+  const hashing = startHash();
+  hashing.update(utf8("directory"));
+  hashing.update(treeId);
   for (const { row, offset, length, name } of nodes) {
-    hash.update(encodeRow(row)).update(`${offset} ${length} ${name.length} `).update(name);
+    hashing.update(encodeRow(row));
+    hashing.update(utf8(`${offset} ${length} ${name.length} `));
+    hashing.update(name);
   }
-  return hash.digest().subarray(0, KEY_LENGTH);
+  return hashing.digest().subarray(0, KEY_LENGTH);
 }
 
 /** What makes a piece list the same: where it lies, and what it has to be. */
 function keyOfList({ offset, stored, length }: PieceList, row: Row, levels: number): Uint8Array {
-  const hash = createHash("sha256").update("list").update(encodeRow(row));
-  return hash.update(`${offset} ${stored} ${length} ${levels}`).digest().subarray(0, KEY_LENGTH);
+  const place = utf8(`${offset} ${stored} ${length} ${levels}`);
+  return hash(utf8("list"), encodeRow(row), place).subarray(0, KEY_LENGTH);
 }

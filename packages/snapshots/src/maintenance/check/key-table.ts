@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from "node:crypto";
+import { hash } from "@idk/storage/blobs";
 
 /** Keys of one length, numbered from 0 in the order in which they are added. */
 export interface KeyTable {
@@ -48,7 +48,7 @@ export function column(kind: typeof Int32Array | typeof Float64Array): Column {
 
 /** A hash table that takes little more than its keys. Others choose them, so they are hashed with a secret. */
 export function keyTable(width: number): KeyTable {
-  const secret = randomBytes(16);
+  const secret = crypto.getRandomValues(new Uint8Array(16));
   let parts: Uint8Array[] = [];
   let length = 0;
   /** Numbers and 1; at least half are 0, which is none. */
@@ -60,8 +60,8 @@ export function keyTable(width: number): KeyTable {
   };
   /** The slot of a key, or the one where it would be. */
   const slotOf = (given: Uint8Array): number => {
-    const hash = createHash("sha256").update(secret).update(given).digest();
-    let slot = hash.readUInt32LE() % slots.length;
+    const digest = hash(secret, given);
+    let slot = new DataView(digest.buffer, digest.byteOffset).getUint32(0, true) % slots.length;
     while (slots[slot] !== 0 && Buffer.compare(key(slots[slot]! - 1), given) !== 0) {
       slot = (slot + 1) % slots.length;
     }

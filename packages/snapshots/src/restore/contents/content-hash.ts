@@ -1,4 +1,4 @@
-import type { Hash } from "node:crypto";
+import type { Hashing } from "@idk/storage/blobs";
 import { readSync } from "node:fs";
 import { PIECE_MAX } from "../../format/limits.ts";
 import { zeroBytes } from "../../format/zeros.ts";
@@ -20,7 +20,7 @@ export async function otherTurns(signal: AbortSignal | undefined): Promise<void>
  * @returns whether the file has as many bytes
  */
 export async function hashRange(
-  hash: Hash,
+  hash: Hashing,
   fd: number,
   start: number,
   end: number,
@@ -43,7 +43,7 @@ export async function hashRange(
 
 /** Adds zeros to a hash. A hole may be announced to be as long as any number. */
 export async function hashZeros(
-  hash: Hash,
+  hash: Hashing,
   length: number,
   signal: AbortSignal | undefined,
 ): Promise<void> {

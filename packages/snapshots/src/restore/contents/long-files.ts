@@ -4,8 +4,7 @@ import type { Planned, RestoreContext } from "../context.ts";
 import { closeSync, constants, fstatSync, ftruncateSync } from "node:fs";
 import { hashRange, hashZeros } from "./content-hash.ts";
 import { ReadBackDiffers, giveName, openTemporary, otherHash, writeAt } from "./write-file.ts";
-import { type Hash, createHash } from "node:crypto";
-import { equal } from "@idk/storage/blobs";
+import { type Hashing, equal, startHash } from "@idk/storage/blobs";
 import { FileReplaced, type Own, removeOwn } from "../target/place.ts";
 
 /** A file of several pieces, or with holes, while it is written. */
@@ -18,7 +17,7 @@ export interface LongFile extends Planned {
   born: bigint | undefined;
   fd: number | undefined;
   /** Of the first `hashed` bytes, as long as pieces come in order and the file stays open. */
-  hasher: Hash | undefined;
+  hasher: Hashing | undefined;
   hashed: number;
   /** Pieces that are known and not written yet. */
   pending: number;
@@ -99,7 +98,7 @@ export function longFiles(context: RestoreContext): LongFiles {
     unfinished.add(file);
     opened.add(file);
     file.own = host.statOpen(fd);
-    file.hasher = createHash("sha256");
+    file.hasher = startHash();
     ftruncateSync(fd, file.size);
     return fd;
   };
@@ -149,13 +148,13 @@ export function longFiles(context: RestoreContext): LongFiles {
       const fd = open(file);
       let { hasher, hashed } = file;
       // The rest is a hole, or came in another order, and then is read as it was written.
-      if (hasher === undefined) [hasher, hashed] = [createHash("sha256"), 0];
+      if (hasher === undefined) [hasher, hashed] = [startHash(), 0];
       if (!(await hashRange(hasher, fd, hashed, file.size, signal))) throw new ReadBackDiffers();
       if (!equal(new Uint8Array(hasher.digest()), file.hash)) {
         throw otherHash();
       }
       if (context.verify && hashed > 0) {
-        const again = createHash("sha256");
+        const again = startHash();
         const isWhole = await hashRange(again, fd, 0, file.size, signal);
         if (!isWhole || !equal(new Uint8Array(again.digest()), file.hash)) {
           throw new ReadBackDiffers();

@@ -5,8 +5,7 @@ import type { FileEntry } from "../../format/tree/entry.ts";
 import type { OpenSnapshot } from "../../read/open-snapshot.ts";
 import type { WalkedEntry } from "../../read/walk.ts";
 import { assertOfOne } from "../faults.ts";
-import { createHash } from "node:crypto";
-import { equal } from "@idk/storage/blobs";
+import { equal, hash as sha256 } from "@idk/storage/blobs";
 import { piecesOf } from "../../read/file-content.ts";
 import { otherHash, writeWhole } from "./write-file.ts";
 
@@ -25,7 +24,7 @@ export interface FileRestorer {
 /** Pieces that are collected before their packs are fetched: so many, whatever the tree has. */
 const PIECES_MAX = 65_536;
 const EMPTY = new Uint8Array(0);
-const EMPTY_HASH = createHash("sha256").digest();
+const EMPTY_HASH = sha256();
 
 /**
  * @param flushAll writes everything that is planned, so that more fits

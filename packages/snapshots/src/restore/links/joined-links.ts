@@ -1,7 +1,6 @@
 import type { Entry } from "../../format/tree/entry.ts";
 import { StorageError } from "@idk/storage";
-import { createHash } from "node:crypto";
-import { equal } from "@idk/storage/blobs";
+import { equal, hash, utf8 } from "@idk/storage/blobs";
 
 /** The first entry of each group of hard links that is in the target. */
 export interface JoinedLinks {
@@ -89,9 +88,9 @@ export function joinedLinks(): JoinedLinks {
 }
 
 function digestOf(entry: Entry): Uint8Array {
-  const hash = createHash("sha256").update(entry.type);
-  if (entry.type === "file") hash.update(`:${entry.size}:`).update(entry.hash);
-  else if (entry.type === "link") hash.update(":").update(entry.target);
-  else if ("major" in entry) hash.update(`:${entry.major}:${entry.minor}`);
-  return new Uint8Array(hash.digest().subarray(0, DIGEST_LENGTH));
+  const parts = [utf8(entry.type)];
+  if (entry.type === "file") parts.push(utf8(`:${entry.size}:`), entry.hash);
+  else if (entry.type === "link") parts.push(utf8(":"), entry.target);
+  else if ("major" in entry) parts.push(utf8(`:${entry.major}:${entry.minor}`));
+  return new Uint8Array(hash(...parts).subarray(0, DIGEST_LENGTH));
 }

@@ -4,8 +4,7 @@ import type { Folder, Host, Stat } from "../../files/host.ts";
 import { closeSync, constants } from "node:fs";
 import type { Overwrite } from "../options.ts";
 import { codeOf } from "../../files/errors.ts";
-import { createHash } from "node:crypto";
-import { equal } from "@idk/storage/blobs";
+import { equal, startHash } from "@idk/storage/blobs";
 import { hashRange } from "../contents/content-hash.ts";
 import { isSameTime } from "./attributes.ts";
 
@@ -97,7 +96,7 @@ async function hasHash(
     return false;
   }
   try {
-    const hash = createHash("sha256");
+    const hash = startHash();
     const isWhole = await hashRange(hash, fd, 0, size, signal);
     return isWhole && equal(new Uint8Array(hash.digest()), expected);
   } finally {

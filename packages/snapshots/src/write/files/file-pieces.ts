@@ -5,9 +5,8 @@ import type { Cache } from "../../cache/cache.ts";
 import { PIECES_MAX, PIECE_MAX } from "../../format/limits.ts";
 import { zeroBytes } from "../../format/zeros.ts";
 import type { PlacedPiece } from "../../format/tree/encode-content.ts";
-import { createHash } from "node:crypto";
 import { findPlace } from "../places.ts";
-import { hash as sha256, onlyZeros } from "@idk/storage/blobs";
+import { type Hashing, hash as sha256, onlyZeros, startHash } from "@idk/storage/blobs";
 
 /** A file that was read. */
 export interface FilePieces {
@@ -46,7 +45,7 @@ export async function readPieces(
   };
   /** Of a file of so many pieces that some are in lists. */
   let collector: PieceCollector | undefined;
-  let hasher: ReturnType<typeof createHash> | undefined;
+  let hasher: Hashing | undefined;
   /** Of the only piece. */
   let only: Uint8Array | undefined;
   /** Zeros that are not known yet to be a hole. */
@@ -94,7 +93,7 @@ export async function readPieces(
       }
       const length = chunk.kind === "hole" ? chunk.length : chunk.bytes.length;
       // Only a piece that is not the last of its file is as long as this.
-      if (length >= PIECE_MAX) hasher ??= createHash("sha256");
+      if (length >= PIECE_MAX) hasher ??= startHash();
       if (chunk.kind === "hole" || onlyZeros(chunk.bytes)) {
         if (hasher !== undefined) hashZeros(length);
         zeros += length;

@@ -7,8 +7,7 @@ import type { Threads } from "./threads.ts";
 import type { SessionId } from "../../format/names/identifiers.ts";
 import { type FramePart, blobLength } from "./jobs.ts";
 import { encodeRow } from "../../format/packs/row.ts";
-import { fromHex } from "@idk/storage/blobs";
-import { randomBytes } from "node:crypto";
+import { fromHex, randomKey } from "@idk/storage/blobs";
 
 /** Packs that are sealed or sent at once. Each takes 4 MiB. */
 const IN_FLIGHT = 4;
@@ -74,7 +73,7 @@ export function packStore(options: PackStoreOptions): PackStore {
 
   const run = async ({ id, sort, blob, digest, parts }: PackToStore): Promise<void> => {
     if (storedPacks === 0) cache.addSession(fromHex(session.id), options.sessionKey);
-    const salt = packSalt(session.secret, new Uint8Array(randomBytes(32)), digest);
+    const salt = packSalt(session.secret, randomKey(), digest);
     const contentKey = packKey(session.secret, sort, salt);
     const sealed = await threads.seal({ contentKey, blob, verify, parts });
     // Before it is sent, so that it is never taken for younger than it is.

@@ -1,8 +1,8 @@
 import { closeSync, mkdtempSync, openSync, readSync, rmSync, writeSync } from "node:fs";
 import { ARRAY, ByteWriter } from "../../format/tree/byte-writer.ts";
 import { type EntryBytes, writeTreeIdItem } from "../../format/tree/encode-entry.ts";
-import { createHash } from "node:crypto";
 import { join } from "node:path";
+import { startHash } from "@idk/storage/blobs";
 import { tmpdir } from "node:os";
 
 /** What a directory keeps in memory of its tree id: 40,000 entries or so. */
@@ -28,7 +28,7 @@ export class TreeIdSpool {
 
   /** The tree id. */
   digest(): Uint8Array {
-    const hash = createHash("sha256");
+    const hash = startHash();
     const head = new ByteWriter(16);
     head.head(ARRAY, this.#count);
     hash.update(head.view());

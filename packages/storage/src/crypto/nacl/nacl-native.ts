@@ -1,7 +1,7 @@
 import { KEY_LENGTH, TAG_LENGTH } from "../../format/limits.ts";
 import { assertLength } from "../../bytes.ts";
 import sodium from "sodium-native";
-import type { NaCl } from "./nacl.ts";
+import type { Ed25519, NaCl } from "./nacl.ts";
 
 /** Bytes up to which a message stays in a core's cache, where all of it at once takes fewer calls. */
 const WHOLE_MAX = 2 ** 20;
@@ -63,6 +63,33 @@ function inParts(
   }
 }
 
+/** A secret key of libsodium is the seed with its public key. */
+function withKeys<T>(
+  seed: Uint8Array,
+  use: (publicKey: Uint8Array, secretKey: Uint8Array) => T,
+): T {
+  const publicKey = new Uint8Array(sodium.crypto_sign_PUBLICKEYBYTES);
+  const secretKey = new Uint8Array(sodium.crypto_sign_SECRETKEYBYTES);
+  try {
+    sodium.crypto_sign_seed_keypair(publicKey, secretKey, seed);
+    return use(publicKey, secretKey);
+  } finally {
+    secretKey.fill(0);
+  }
+}
+
+const ed25519: Ed25519 = {
+  publicKey: (seed) => withKeys(seed, (publicKey) => publicKey),
+  sign: (seed, message) =>
+    withKeys(seed, (_, secretKey) => {
+      const signature = new Uint8Array(sodium.crypto_sign_BYTES);
+      sodium.crypto_sign_detached(signature, message, secretKey);
+      return signature;
+    }),
+  verify: (publicKey, message, signature) =>
+    sodium.crypto_sign_verify_detached(signature, message, publicKey),
+};
+
 /** libsodium, measured faster than JavaScript at every size (docs/decisions/0002). */
 export const nativeNaCl: NaCl = {
   name: "native",
@@ -117,4 +144,5 @@ export const nativeNaCl: NaCl = {
     sodium.crypto_scalarmult_base(publicKey, secretKey);
     return publicKey;
   },
+  ed25519,
 };

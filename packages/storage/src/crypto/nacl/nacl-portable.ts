@@ -1,7 +1,7 @@
 import { xsalsa20poly1305 } from "@noble/ciphers/salsa.js";
 import nacl from "tweetnacl";
 import { concat, fromHex } from "../../bytes.ts";
-import type { NaCl } from "./nacl.ts";
+import type { Ed25519, NaCl } from "./nacl.ts";
 import { nodeCrypto } from "../node-crypto.ts";
 
 /**
@@ -26,6 +26,10 @@ export const portableNaCl: NaCl = {
   },
   x25519: (...keys) => agreement().x25519(...keys),
   publicKey: (secretKey) => agreement().publicKey(secretKey),
+  get ed25519() {
+    const crypto = nodeCrypto();
+    return crypto && nodeEd25519(crypto);
+  },
 };
 
 type X25519 = Pick<NaCl, "x25519" | "publicKey">;
@@ -47,30 +51,57 @@ export function tweetX25519(): X25519 {
   };
 }
 
-/** DER around a raw key (RFC 8410): the only form that every version of `node:crypto` accepts. */
-const PKCS8 = fromHex("302e020100300506032b656e04220420");
-const SPKI = fromHex("302a300506032b656e032100");
+type Crypto = NonNullable<ReturnType<typeof nodeCrypto>>;
 
-export function nodeX25519(crypto: NonNullable<ReturnType<typeof nodeCrypto>>): X25519 {
+/**
+ * Raw keys of a curve in `node:crypto`: in DER (RFC 8410), the only form that every version of it accepts.
+ *
+ * @param oid the last byte of the curve's identifier
+ */
+function derKeys(crypto: Crypto, oid: string) {
+  const pkcs8 = fromHex(`302e020100300506032b65${oid}04220420`);
+  const spki = fromHex(`302a300506032b65${oid}032100`);
   const secret = (key: Uint8Array) =>
-    crypto.createPrivateKey({ key: Buffer.from(concat(PKCS8, key)), format: "der", type: "pkcs8" });
+    crypto.createPrivateKey({ key: Buffer.from(concat(pkcs8, key)), format: "der", type: "pkcs8" });
+  return {
+    secret,
+    public: (key: Uint8Array) =>
+      crypto.createPublicKey({ key: Buffer.from(concat(spki, key)), format: "der", type: "spki" }),
+    publicOf(key: Uint8Array): Uint8Array {
+      const der = crypto.createPublicKey(secret(key)).export({ format: "der", type: "spki" });
+      return new Uint8Array(der.subarray(spki.length));
+    },
+  };
+}
+
+export function nodeX25519(crypto: Crypto): X25519 {
+  const keys = derKeys(crypto, "6e");
   return {
     x25519(secretKey, publicKey) {
-      const peer = crypto.createPublicKey({
-        key: Buffer.from(concat(SPKI, publicKey)),
-        format: "der",
-        type: "spki",
-      });
+      const peer = keys.public(publicKey);
       try {
-        return crypto.diffieHellman({ privateKey: secret(secretKey), publicKey: peer });
+        return crypto.diffieHellman({ privateKey: keys.secret(secretKey), publicKey: peer });
       } catch {
         // OpenSSL rejects low-order points itself; `NaCl.x25519` returns all zero for them.
         return new Uint8Array(32);
       }
     },
-    publicKey(secretKey) {
-      const der = crypto.createPublicKey(secret(secretKey)).export({ format: "der", type: "spki" });
-      return new Uint8Array(der.subarray(SPKI.length));
+    publicKey: keys.publicOf,
+  };
+}
+
+function nodeEd25519(crypto: Crypto): Ed25519 {
+  const keys = derKeys(crypto, "70");
+  return {
+    publicKey: keys.publicOf,
+    sign: (seed, message) => new Uint8Array(crypto.sign(null, message, keys.secret(seed))),
+    verify(publicKey, message, signature) {
+      try {
+        return crypto.verify(null, message, keys.public(publicKey), signature);
+      } catch {
+        // A key that is not on the curve.
+        return false;
+      }
     },
   };
 }

@@ -38,4 +38,21 @@ export interface NaCl {
   x25519(secretKey: Uint8Array, publicKey: Uint8Array): Uint8Array;
   /** The public key of a secret key: X25519 with the base point. */
   publicKey(secretKey: Uint8Array): Uint8Array;
+  /** Undefined if an implementation has no signatures, as in browsers. Blobs need none. */
+  readonly ed25519?: Ed25519 | undefined;
+}
+
+/** Signatures by Ed25519 (RFC 8032; `crypto_sign`). */
+export interface Ed25519 {
+  /** The public key of a seed of 32 bytes: 32 bytes. */
+  publicKey(seed: Uint8Array): Uint8Array;
+  /** Signs a message: 64 bytes, always the same for the same seed and message. */
+  sign(seed: Uint8Array, message: Uint8Array): Uint8Array;
+  /**
+   * Verifies a signature of 64 bytes under a public key of 32, without the cofactor: R has to be, byte for
+   * byte, the encoding of [S]B − [k]A. Implementations differ in whether they refuse keys that are not
+   * canonical, and keys and an R of low order: where that matters, the caller does
+   * (docs/decisions/0022).
+   */
+  verify(publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array): boolean;
 }

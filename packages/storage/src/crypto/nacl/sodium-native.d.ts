@@ -28,6 +28,16 @@ declare module "sodium-native" {
     sodium_memcmp(a: Uint8Array, b: Uint8Array): boolean;
     crypto_scalarmult(shared: Uint8Array, secretKey: Uint8Array, publicKey: Uint8Array): void;
     crypto_scalarmult_base(publicKey: Uint8Array, secretKey: Uint8Array): void;
+    crypto_sign_seed_keypair(publicKey: Uint8Array, secretKey: Uint8Array, seed: Uint8Array): void;
+    crypto_sign_detached(signature: Uint8Array, message: Uint8Array, secretKey: Uint8Array): void;
+    crypto_sign_verify_detached(
+      signature: Uint8Array,
+      message: Uint8Array,
+      publicKey: Uint8Array,
+    ): boolean;
+    readonly crypto_sign_PUBLICKEYBYTES: number;
+    readonly crypto_sign_SECRETKEYBYTES: number;
+    readonly crypto_sign_BYTES: number;
   };
   export default sodium;
 }
