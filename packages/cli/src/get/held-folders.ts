@@ -1,5 +1,4 @@
 import { closeSync, constants, existsSync, openSync, readlinkSync } from "node:fs";
-import { join } from "node:path";
 import { reasonOf, usage } from "../errors/failures.ts";
 import { foldedName } from "./safe-name.ts";
 
@@ -14,14 +13,21 @@ export interface HeldFolders {
    * Opens a folder, or takes one that is open from an earlier file.
    *
    * @param real its real path
+   * @param how whether the caller makes sure with `isInPlace` that one from an earlier file is still there
    * @throws Failure `usage` if it is not there any more
    */
-  hold(path: string, real: string): HeldFolder;
+  hold(path: string, real: string, how?: HoldOptions): HeldFolder;
+}
+
+export interface HoldOptions {
+  readonly unchecked?: boolean;
 }
 
 export interface HeldFolder {
-  /** Where to find a file of this name in it. */
-  at(name: string): string;
+  /** Where it is found. */
+  readonly path: string;
+  /** Whether it is where it was when it was checked. */
+  isInPlace(): boolean;
   /** Call it once. */
   release(): void;
 }
@@ -66,10 +72,10 @@ export function createHeldFolders(): HeldFolders {
 
   return {
     areHeld,
-    hold(path, real) {
-      if (!areHeld) return { at: (name) => join(path, name), release() {} };
+    hold(path, real, { unchecked = false } = {}) {
+      if (!areHeld) return { path, isInPlace: () => true, release() {} };
       let folder = kept.get(path);
-      if (folder !== undefined && !isAt(folder, real)) {
+      if (folder !== undefined && !unchecked && !isAt(folder, real)) {
         forget(path, folder);
         folder = undefined;
       }
@@ -77,12 +83,13 @@ export function createHeldFolders(): HeldFolders {
       folder.files += 1;
       kept.delete(path);
       kept.set(path, folder);
-      const { descriptor } = folder;
+      const held = folder;
       return {
-        at: (name) => join(placeOf(descriptor), name),
+        path: placeOf(held.descriptor),
+        isInPlace: () => isAt(held, real),
         release() {
-          folder.files -= 1;
-          if (kept.get(path) !== folder) forget(path, folder);
+          held.files -= 1;
+          if (kept.get(path) !== held) forget(path, held);
           for (const [other, idle] of kept) {
             if (kept.size <= KEPT) return;
             if (idle.files === 0) forget(other, idle);

@@ -6,6 +6,7 @@ import {
   fstatSync,
   futimesSync,
   linkSync,
+  lstatSync,
   openSync,
   readSync,
   renameSync,
@@ -92,9 +93,11 @@ export function createSynced(
 function compare(path: string, content: Uint8Array): SmallFileOutcome | undefined {
   let descriptor: number;
   try {
+    // Nearly always nothing has it, and an error takes longer than the call.
+    if (lstatSync(path, { throwIfNoEntry: false }) === undefined) return undefined;
     descriptor = openSync(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
-  } catch (error) {
-    return isCode(error, "ENOENT") ? undefined : "left";
+  } catch {
+    return "left";
   }
   try {
     const stats = fstatSync(descriptor);

@@ -1,6 +1,6 @@
 import type { StoredContent } from "@idk/storage";
 import { rmSync } from "node:fs";
-import { basename } from "node:path";
+import { basename, join } from "node:path";
 import type { Piscina } from "piscina";
 import { type Downloaded, timeOf } from "../download.ts";
 import type { HeldFolder } from "../held-folders.ts";
@@ -14,11 +14,11 @@ import type { SmallFile, SmallFileJob, SmallFileOutcome } from "./small-file-wor
  */
 export interface SmallFiles extends AsyncDisposable {
   /**
-   * Takes a content over, if it is small and the thread can take more. Starts the thread once there are
+   * Takes a content over if it is small, once the thread has room for it. Starts the thread once there are
    * many.
    *
-   * @returns undefined if it is not taken
-   * @throws as reading the content, and if its folder was removed or replaced
+   * @returns undefined if it is not taken, for example because the thread is slow
+   * @throws as reading the content, and if its folder cannot be opened
    */
   take(content: StoredContent, destination: Destination): Promise<Taken | undefined>;
 }
@@ -37,10 +37,13 @@ const FEW = 256;
 /** Contents that are taken over and not done yet, at most, and their bytes. */
 export const TAKEN_MAX = 192;
 const BYTES_MAX = 4 * 2 ** 20;
+/** Milliseconds of a job after which nobody waits for its end: on a slow disk, several threads are faster. */
+const PATIENCE = 100;
 
 interface Item {
   readonly file: Omit<SmallFile, "end">;
   readonly content: Uint8Array;
+  readonly folder: HeldFolder;
   done(outcome: SmallFileOutcome): void;
 }
 
@@ -57,6 +60,10 @@ export function createSmallFiles(sync: boolean, module: string = workerFile()): 
   let starting: Promise<void> | undefined;
   let isRunning = false;
   let isClosed = false;
+  /** Whether the job takes long. */
+  let isSlow = false;
+  /** Resolved when there may be room, or the job takes long. */
+  let room = Promise.withResolvers<void>();
   let waiting: Item[] = [];
   let current: readonly Item[] = [];
   // Covers every orderly exit, such as after a second Ctrl-C.
@@ -72,6 +79,16 @@ export function createSmallFiles(sync: boolean, module: string = workerFile()): 
   };
   process.on("exit", removeAtExit);
 
+  const isFull = (): boolean => taken.contents >= TAKEN_MAX || taken.bytes >= BYTES_MAX;
+  const wake = (): void => {
+    room.resolve();
+    room = Promise.withResolvers();
+  };
+  const count = (sign: 1 | -1, bytes: number): void => {
+    taken.contents += sign;
+    taken.bytes += sign * bytes;
+    if (sign < 0) wake();
+  };
   const start = async (): Promise<void> => {
     try {
       // Loaded here, so that a few files do not pay for it.
@@ -107,28 +124,43 @@ export function createSmallFiles(sync: boolean, module: string = workerFile()): 
   const work = async (): Promise<void> => {
     while (waiting.length > 0) {
       [current, waiting] = [waiting, []];
+      // Others are left: the caller then says what is wrong with their folder.
+      const sound = inPlace(current);
       let outcomes: readonly SmallFileOutcome[] = [];
+      const timer = setTimeout(() => {
+        isSlow = true;
+        wake();
+      }, PATIENCE);
       try {
-        if (isRunning) outcomes = await runJob(current);
+        if (isRunning && sound.length > 0) outcomes = await runJob(sound);
       } catch {
         isRunning = false;
         removeAtExit();
         // Another thread would be started in its place.
         void pool!.destroy().catch(() => {});
       }
-      for (const [at, { done }] of current.entries()) done(outcomes[at] ?? "left");
+      clearTimeout(timer);
+      isSlow = false;
+      const outcomeOf = new Map(sound.map((item, at) => [item, outcomes[at]]));
+      for (const item of current) {
+        count(-1, item.content.length);
+        item.folder.release();
+        item.done(outcomeOf.get(item) ?? "left");
+      }
       current = [];
     }
   };
   const create = (
     { address, metadata }: StoredContent,
     content: Uint8Array,
-    path: string,
+    folder: HeldFolder,
+    name: string,
   ): Promise<SmallFileOutcome> => {
     const { promise, resolve: done } = Promise.withResolvers<SmallFileOutcome>();
+    const path = join(folder.path, name);
     const temporary = partFiles(path, address).own;
     const time = timeOf(metadata);
-    waiting.push({ file: { temporary, path, mode, time }, content, done });
+    waiting.push({ file: { temporary, path, mode, time }, content, folder, done });
     if (current.length === 0) void work();
     return promise;
   };
@@ -140,26 +172,21 @@ export function createSmallFiles(sync: boolean, module: string = workerFile()): 
       if (size >= LARGE || metadata["enc"] !== undefined) return undefined;
       seen += 1;
       if (seen > FEW) starting ??= start();
-      if (!isRunning || taken.contents === TAKEN_MAX || taken.bytes >= BYTES_MAX) return undefined;
-      const count = (sign: 1 | -1): void => {
-        taken.contents += sign;
-        taken.bytes += sign * size;
-      };
-      count(1);
+      while (isRunning && isFull() && !isSlow) await room.promise;
+      if (!isRunning || isFull()) return undefined;
+      count(1, size);
       let folder: HeldFolder;
       let bytes: Uint8Array;
       try {
         bytes = await content.bytes();
-        folder = hold();
+        folder = hold({ unchecked: true });
       } catch (error) {
-        count(-1);
+        count(-1, size);
         throw error;
       }
-      const outcome = create(content, bytes, folder.at(basename(path)));
+      const outcome = create(content, bytes, folder, basename(path));
       const downloaded = async (): Promise<Downloaded | undefined> => {
         const is = await outcome;
-        count(-1);
-        folder.release();
         if (is === "left") return undefined;
         const written = is === "created" ? size : 0;
         return { size, written, ...(is === "existed" && { alreadyThere: true }) };
@@ -175,6 +202,16 @@ export function createSmallFiles(sync: boolean, module: string = workerFile()): 
       await starting;
     },
   };
+}
+
+/** Those whose folder is where it was: one look for all files in it, because each has the system find its path. */
+function inPlace(items: readonly Item[]): Item[] {
+  const folders = new Map<string, boolean>();
+  return items.filter(({ folder }) => {
+    const known = folders.get(folder.path) ?? folder.isInPlace();
+    folders.set(folder.path, known);
+    return known;
+  });
 }
 
 /** What the thread runs: the module next to this one. */

@@ -1,8 +1,8 @@
 import { type StoredContent, parseAddress } from "@idk/storage";
 import { expect, test } from "bun:test";
-import { mkdirSync, readFileSync, readdirSync } from "node:fs";
+import { mkdirSync, readFileSync, readdirSync, renameSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
-import { createHeldFolders } from "../../../src/get/held-folders.ts";
+import { type HoldOptions, createHeldFolders } from "../../../src/get/held-folders.ts";
 import { LARGE, TAKEN_MAX, createSmallFiles } from "../../../src/get/small-files/small-files.ts";
 import { createWorkspace } from "../../support/cli.ts";
 
@@ -27,7 +27,7 @@ function folderOf(name: string) {
   const held = createHeldFolders();
   const destinationOf = (file: string, refused?: never) => ({
     path: join(folder, file),
-    hold: () => held.hold(folder, folder),
+    hold: (how?: HoldOptions) => held.hold(folder, folder, how),
     hidden: false,
     refused,
   });
@@ -80,7 +80,7 @@ test("says which exist already, and leaves to the caller what it cannot create",
   expect(await other!.downloaded).toBeUndefined();
 });
 
-test("takes no content that is large, compressed or refused, and not too many", async () => {
+test("takes no content that is large, compressed or refused", async () => {
   const folder = folderOf("others");
   await using small = await running(folder);
   const { destinationOf } = folder;
@@ -90,20 +90,68 @@ test("takes no content that is large, compressed or refused, and not too many", 
   expect(await small.take(compressed, destinationOf("compressed"))).toBeUndefined();
   const refused = { ...destinationOf("refused"), refused: new Error("refused") as never };
   expect(await small.take(contentOf(1), refused)).toBeUndefined();
-  const attempts = Array.from({ length: 2 * TAKEN_MAX }, (_, at) =>
-    small.take(contentOf(at), destinationOf(`${at}`)),
-  );
-  const taken = (await Promise.all(attempts)).filter((each) => each !== undefined);
-  expect(taken.length).toBe(TAKEN_MAX);
-  const outcomes = await Promise.all(taken.map(({ downloaded }) => downloaded));
-  expect(outcomes.filter((each) => each === undefined)).toEqual([]);
+});
+
+test("waits for the thread if it has taken many, or many bytes", async () => {
+  const folder = folderOf("waiting");
+  await using small = await running(folder);
   const long = { size: LARGE - 1, bytes: async () => new Uint8Array(LARGE - 1) };
-  const ofLong = Array.from({ length: 100 }, (_, at) =>
-    small.take(contentOf(at, long), destinationOf(`long-${at}`)),
+  const attempts = Array.from({ length: 2 * TAKEN_MAX }, (_, at) =>
+    small.take(contentOf(at, at % 2 === 0 ? {} : long), folder.destinationOf(`${at}`)),
   );
-  const takenOfLong = (await Promise.all(ofLong)).filter((each) => each !== undefined);
-  expect(takenOfLong.length).toBe(65);
-  await Promise.all(takenOfLong.map(({ downloaded }) => downloaded));
+  for (const attempt of attempts) {
+    const taken = await attempt;
+    expect(await taken?.downloaded).toMatchObject({ written: expect.any(Number) });
+  }
+});
+
+/** A thread that never finishes a job. */
+const STALLED = write(
+  "stalled-worker.js",
+  `exports.warmUp = () => {};
+   exports.create = () => new Promise(() => {});`,
+);
+
+test("leaves to the caller what a slow thread has no room for", async () => {
+  const folder = folderOf("stalled");
+  const { destinationOf } = folder;
+  const long = { size: LARGE - 1, bytes: async () => new Uint8Array(LARGE - 1) };
+  for (const [most, of] of [
+    [TAKEN_MAX, {}],
+    [65, long],
+  ] as const) {
+    await using small = createSmallFiles(false, STALLED);
+    let at = 0;
+    let taken = 0;
+    const take = async () => {
+      at += 1;
+      return small.take(contentOf(at, of), destinationOf(`${most}-${at}`));
+    };
+    while (taken === 0) {
+      if ((await take()) !== undefined) taken += 1;
+      else await Bun.sleep(1);
+    }
+    const all = await Promise.all(Array.from({ length: 2 * TAKEN_MAX }, take));
+    expect(taken + all.filter((each) => each !== undefined).length).toBe(most);
+  }
+});
+
+test("writes nothing where a folder was replaced by a link after its contents were taken", async () => {
+  const folder = folderOf("replaced");
+  const elsewhere = folderOf("elsewhere");
+  await using small = await running(folder);
+  const one = await small.take(contentOf(1), folder.destinationOf("1"));
+  // The thread has the first; the second waits for it.
+  const two = await small.take(contentOf(2), folder.destinationOf("2"));
+  renameSync(folder.folder, path("away"));
+  symlinkSync(elsewhere.folder, folder.folder);
+  expect(await one!.downloaded).toEqual({ size: 1, written: 1 });
+  expect(await two!.downloaded).toBeUndefined();
+  const three = await small.take(contentOf(3), folder.destinationOf("3"));
+  expect(await three!.downloaded).toBeUndefined();
+  expect(readdirSync(elsewhere.folder)).toEqual([]);
+  const first = readdirSync(path("away")).filter((name) => !name.startsWith("first-"));
+  expect(first).toEqual(["1"]);
 });
 
 /** A thread that runs until it has a file to create, which is done by then. */
