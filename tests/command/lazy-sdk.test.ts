@@ -66,7 +66,7 @@ test("idk on a folder loads no provider SDK", async () => {
 
 requireServer("minio")("idk on MinIO", () => {
   test.each(["minio", "s3"])(
-    "loads no provider SDK to store and fetch, with %s://",
+    "loads no provider SDK and no slow module to store and fetch, with %s://",
     async (kind) => {
       const server = minioServer();
       const bucket = await newBucket(server);
@@ -81,15 +81,17 @@ requireServer("minio")("idk on MinIO", () => {
         kind === "minio"
           ? `minio:///${bucket.name}?tls=0`
           : `s3://${bucket.name}?endpoint=${server.endpoint}&region=us-east-1`;
-      const ok = async (...args: string[]) => {
-        const store = ["--store", url];
-        const { stdout, stderr, exitCode } = await run(NO_SDK, [MAIN, ...args, ...store], env);
-        expect({ stderr, exitCode }).toMatchObject({ exitCode: 0 });
-        return stdout.trim();
-      };
-      const address = await ok("put", "--recipient", recipient, path("file"));
-      expect(await ok("get", address)).toBe("local");
-      expect(await ok("stat", address)).toContain("5 bytes");
+      for (const preload of [NO_SDK, NO_SLOW_MODULES]) {
+        const ok = async (...args: string[]) => {
+          const store = ["--store", url];
+          const { stdout, stderr, exitCode } = await run(preload, [MAIN, ...args, ...store], env);
+          expect({ stderr, exitCode }).toMatchObject({ exitCode: 0 });
+          return stdout.trim();
+        };
+        const address = await ok("put", "--recipient", recipient, path("file"));
+        expect(await ok("get", address)).toBe("local");
+        expect(await ok("stat", address)).toContain("5 bytes");
+      }
       await bucket.remove();
     },
   );

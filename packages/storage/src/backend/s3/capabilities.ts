@@ -1,5 +1,6 @@
-import { createHash, randomBytes } from "node:crypto";
 import { StorageError } from "../../errors.ts";
+import { concat, toHex } from "../../bytes.ts";
+import { sha256 } from "../../crypto/hash.ts";
 import type { BlobInfo, Capabilities } from "../backend.ts";
 import { textOf } from "./http/xml.ts";
 import { queryBucket } from "./objects/bucket.ts";
@@ -30,7 +31,7 @@ const LEAF_REST = 32 + 16 + 32;
  * one server use different names and do not delete each other's blob.
  */
 export function trialBlob(): Uint8Array {
-  return new Uint8Array(Buffer.concat([LEAF_PREFIX, randomBytes(LEAF_REST)]));
+  return concat(LEAF_PREFIX, crypto.getRandomValues(new Uint8Array(LEAF_REST)));
 }
 
 /** The one for credentials that may not delete: always the same, so that at most one is left behind. */
@@ -59,7 +60,7 @@ export interface Trial {
  */
 export async function findCapabilities(bucket: BucketContext, bytes: Uint8Array): Promise<Trial> {
   const permissions = { any: false };
-  const deletion = await ifPermitted(tryDelete(bucket, hash(bytes)), permissions);
+  const deletion = await ifPermitted(tryDelete(bucket, digestOf(bytes)), permissions);
   const upload = uploadOf(deletion === undefined ? LASTING_TRIAL : bytes);
   const checksum = await ifPermitted(tryWrongChecksum(bucket, upload), permissions);
   if (checksum !== undefined) {
@@ -81,7 +82,7 @@ export async function findCapabilities(bucket: BucketContext, bytes: Uint8Array)
 }
 
 function uploadOf(bytes: Uint8Array): Upload {
-  const sha256 = hash(bytes);
+  const sha256 = digestOf(bytes);
   return { name: sha256, bytes, sha256, signal: undefined };
 }
 
@@ -115,7 +116,7 @@ async function tryWrongChecksum(
   bucket: BucketContext,
   upload: Upload,
 ): Promise<"verified" | "ignored" | "unsupported"> {
-  const wrong = checksumHeader(hash(new Uint8Array()));
+  const wrong = checksumHeader(digestOf(new Uint8Array()));
   const rejection = await sendUpload(
     bucket,
     upload,
@@ -240,6 +241,6 @@ async function keepsVersions(bucket: BucketContext): Promise<boolean> {
   return Boolean(textOf(result, "Status"));
 }
 
-function hash(bytes: Uint8Array): string {
-  return createHash("sha256").update(bytes).digest("hex");
+function digestOf(bytes: Uint8Array): string {
+  return toHex(sha256(bytes));
 }

@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { nodeCrypto } from "../../crypto/node-crypto.ts";
 import { foreignText } from "../../text.ts";
 import type { Encryption } from "./bucket-config.ts";
 
@@ -24,7 +24,7 @@ function customerKeyHeaders(key: Uint8Array): HeaderValues {
     [`${prefix}-algorithm`]: "AES256",
     [`${prefix}-key`]: Buffer.from(key).toString("base64"),
     // The protocol requires MD5 as a transmission check; no security depends on it.
-    [`${prefix}-key-md5`]: createHash("md5").update(key).digest("base64"),
+    [`${prefix}-key-md5`]: nodeCrypto()!.createHash("md5").update(key).digest("base64"),
   };
 }
 

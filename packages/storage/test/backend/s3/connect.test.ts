@@ -69,12 +69,21 @@ async function counting() {
 
 describe("the connect probe", () => {
   const head = async (backend: Backend) => expect(await backend.head(NAME)).toEqual({ size: 5 });
+  /** It waits for a quarter of that first, and less than the server. */
+  const connect = 200;
+  const LATE = 150;
+
+  test("makes none if the server responds soon", async () => {
+    using server = await counting();
+    await head(at(server.port));
+    expect(server.seen).toMatchObject({ opened: 1, withRequest: 1 });
+  });
 
   test("makes one connection beside the first requests, and none later", async () => {
     using server = await counting();
     const { seen } = server;
-    const backend = at(server.port);
-    seen.respondAfterMs = 100;
+    const backend = at(server.port, { connect });
+    seen.respondAfterMs = LATE;
     await Promise.all(Array.from({ length: 8 }, () => head(backend)));
     expect(seen.opened - seen.withRequest).toBe(1);
     seen.respondAfterMs = 0;
@@ -85,8 +94,8 @@ describe("the connect probe", () => {
   test("makes another connection after a request without a response", async () => {
     using server = await counting();
     const { seen } = server;
-    const backend = at(server.port);
-    seen.respondAfterMs = 50;
+    const backend = at(server.port, { connect });
+    seen.respondAfterMs = LATE;
     await head(backend);
     seen.hangUp = true;
     await rejects(backend.head(NAME), "unavailable", `127.0.0.1:${server.port} failed`);
@@ -102,8 +111,8 @@ describe("the connect probe", () => {
     // The server also works as a proxy.
     process.env["all_proxy"] = `http://127.0.0.1:${server.port}`;
     try {
-      server.seen.respondAfterMs = 100;
-      await head(at(server.port));
+      server.seen.respondAfterMs = LATE;
+      await head(at(server.port, { connect }));
       expect(server.seen).toMatchObject({ opened: 1, withRequest: 1 });
     } finally {
       delete process.env["all_proxy"];

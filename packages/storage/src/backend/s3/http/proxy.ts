@@ -1,4 +1,3 @@
-import { BlockList, isIP } from "node:net";
 import { usage } from "../../../errors.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -41,9 +40,15 @@ export function proxyFor(url: URL, env: Environment = process.env): string | und
   return proxy.href;
 }
 
+/** Loaded only where there is a proxy: that takes longer than signing and sending a request. */
+function net(): typeof import("node:net") {
+  return process.getBuiltinModule("node:net");
+}
+
 /** Whether `no_proxy` lists the host: `*`, a name with all below it, an address, a range; `:PORT`. */
 function isExcluded(url: URL, list: string): boolean {
   const host = url.hostname.replaceAll(/[[\]]/gu, "").replace(/\.$/u, "");
+  const { isIP } = net();
   const port = url.port || (url.protocol === "https:" ? "443" : "80");
   return list
     .toLowerCase()
@@ -61,7 +66,7 @@ function isExcluded(url: URL, list: string): boolean {
 
 /** An IPv6 address in the spelling that URLs have; anything else as it is. */
 function shortest(host: string): string {
-  return isIP(host) === 6 && URL.canParse(`http://[${host}]`)
+  return net().isIP(host) === 6 && URL.canParse(`http://[${host}]`)
     ? new URL(`http://[${host}]`).hostname.slice(1, -1)
     : host;
 }
@@ -71,6 +76,7 @@ const ENTRY = /^(\[[^\]]*\]|[^:]*)(?::(\d+))?$/u;
 /** @param range such as `10.0.0.0/8` */
 function isInRange(host: string, range: string): boolean {
   const [, network = "", bits = ""] = /^([^/]*)\/(\d{1,3})$/u.exec(range) ?? [];
+  const { BlockList, isIP } = net();
   const family = isIP(network);
   if (family === 0 || isIP(host) !== family || Number(bits) > (family === 4 ? 32 : 128))
     return false;

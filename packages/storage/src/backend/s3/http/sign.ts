@@ -1,4 +1,5 @@
-import { createHash, createHmac } from "node:crypto";
+import { toHex, utf8 } from "../../../bytes.ts";
+import { hmac, sha256 } from "../../../crypto/hash.ts";
 import type { Credentials } from "../bucket-config.ts";
 
 /** What a signature covers. */
@@ -114,13 +115,13 @@ function encode(text: string): string {
 const ALGORITHM = "AWS4-HMAC-SHA256";
 
 /** The keys of a region by secret and day. */
-function signingKeys(region: string): (secret: string, date: string) => Buffer {
-  let latest: { readonly name: string; readonly key: Buffer } | undefined;
+function signingKeys(region: string): (secret: string, date: string) => Uint8Array {
+  let latest: { readonly name: string; readonly key: Uint8Array } | undefined;
   return (secret, date) => {
     const name = date + secret;
     if (latest?.name !== name) {
-      const parts = [date, region, "s3", "aws4_request"];
-      latest = { name, key: parts.reduce<Buffer>(hmac, Buffer.from(`AWS4${secret}`)) };
+      const parts = [date, region, "s3", "aws4_request"].map(utf8);
+      latest = { name, key: parts.reduce((key, part) => hmac(key, part), utf8(`AWS4${secret}`)) };
     }
     return latest.key;
   };
@@ -147,15 +148,11 @@ function scopes(region: string): (time: Date) => Scope {
   };
 }
 
-function signatureOf(canonical: string, moment: string, scope: string, key: Buffer): string {
-  const digest = createHash("sha256").update(canonical).digest("hex");
-  return hmac(key, [ALGORITHM, moment, scope, digest].join("\n")).toString("hex");
+function signatureOf(canonical: string, moment: string, scope: string, key: Uint8Array): string {
+  const digest = toHex(sha256(utf8(canonical)));
+  return toHex(hmac(key, utf8([ALGORITHM, moment, scope, digest].join("\n"))));
 }
 
 function canonicalValue(value: string): string {
   return value.includes(" ") ? value.trim().replaceAll(/ +/gu, " ") : value;
-}
-
-function hmac(key: Buffer, text: string): Buffer {
-  return createHmac("sha256", key).update(text).digest();
 }

@@ -1,4 +1,5 @@
-import { createHash } from "node:crypto";
+import { toHex } from "../../../bytes.ts";
+import { sha256 as hash } from "../../../crypto/hash.ts";
 import { StorageError, usage } from "../../../errors.ts";
 import { isBlobName, MARKERS, type PutCallOptions } from "../../backend.ts";
 import type { ErrorResponse } from "../../http/errors.ts";
@@ -15,7 +16,7 @@ export async function putBlob(
   bucket: BucketContext,
   name: string,
   bytes: Uint8Array,
-  { signal, sha256 = createHash("sha256").update(bytes).digest("hex") }: PutCallOptions,
+  { signal, sha256 = toHex(hash(bytes)) }: PutCallOptions,
 ): Promise<void> {
   // It becomes part of headers.
   if (!isBlobName(sha256)) throw usage("sha256 must be 64 lowercase hexadecimal digits");

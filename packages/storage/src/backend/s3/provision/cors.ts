@@ -1,4 +1,5 @@
-import { createHash } from "node:crypto";
+import { toHex, utf8 } from "../../../bytes.ts";
+import { sha256 } from "../../../crypto/hash.ts";
 import { StorageError } from "../../../errors.ts";
 import type { BucketConfig } from "../bucket-config.ts";
 import { sendShort } from "../http/short-response.ts";
@@ -15,7 +16,7 @@ export function corsRule(origin: string): {
   AllowedMethods: string[];
   AllowedOrigins: string[];
 } {
-  const digest = createHash("sha256").update(origin).digest("hex");
+  const digest = toHex(sha256(utf8(origin)));
   return {
     ID: `idk-read-from-${digest.slice(0, 16)}`,
     AllowedMethods: ["GET"],

@@ -1,4 +1,5 @@
-import { createHash } from "node:crypto";
+import { toHex, utf8 } from "../../../bytes.ts";
+import { sha256 } from "../../../crypto/hash.ts";
 import { StorageError } from "../../../errors.ts";
 import type { BucketConfig, Encryption } from "../bucket-config.ts";
 
@@ -35,7 +36,7 @@ export interface Provisioner {
  * prefixes. IDs have at most 255 characters, fewer than a prefix may have.
  */
 export function ruleIdOf({ keyPrefix }: BucketConfig): string {
-  const digest = createHash("sha256").update(keyPrefix).digest("hex");
+  const digest = toHex(sha256(utf8(keyPrefix)));
   return `idk-remove-old-versions-${digest.slice(0, 16)}`;
 }
 

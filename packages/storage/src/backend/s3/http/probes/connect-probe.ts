@@ -1,12 +1,18 @@
-import { connect, type Socket } from "node:net";
+import type { Socket } from "node:net";
 import { StorageError } from "../../../../errors.ts";
 import type { Deadline } from "../../../http/deadline.ts";
 import { proxyFor } from "../proxy.ts";
 import { type ServerAddress, serverAddress } from "./server-address.ts";
 
 /**
- * Tests beside the first requests whether the server accepts connections, because `fetch` does not
- * distinguish a server that cannot be reached from one that is slow to respond. See
+ * Milliseconds in which a server may respond before it is tested, or a quarter of those to connect. Most do,
+ * and a short command then neither loads `node:net` nor connects twice.
+ */
+const FIRST = 500;
+
+/**
+ * Tests whether a server that has not responded for a moment accepts connections, because `fetch` does not
+ * distinguish one that cannot be reached from one that is slow. See
  * docs/decisions/0009-a-connection-beside-the-first-request.md.
  */
 export interface ConnectProbe {
@@ -82,27 +88,35 @@ export function connectProbe(url: URL, ms: number): ConnectProbe {
   };
 }
 
-/** Connects and disconnects. Does not keep the process alive. */
+/** Waits a little, connects and disconnects. Does not keep the process alive. */
 function tryToConnect(
   { host, port }: ServerAddress,
   ms: number,
   done: (outcome: "connected" | "failed" | "timeout") => void,
 ): { cancel(): void } {
-  // If the host has several addresses, any of them will do, as for `fetch`.
-  const anyAddress = { autoSelectFamily: true, autoSelectFamilyAttemptTimeout: 1000 };
-  const socket: Socket = connect({ host, port, ...anyAddress });
+  let socket: Socket | undefined;
   let over = false;
   const finish = (outcome?: "connected" | "failed" | "timeout"): void => {
     if (over) return;
     over = true;
+    clearTimeout(beginning);
     clearTimeout(timer);
-    socket.destroy();
+    socket?.destroy();
     if (outcome !== undefined) done(outcome);
   };
+  const begin = async (): Promise<void> => {
+    const { connect } = await import("node:net");
+    if (over) return;
+    // If the host has several addresses, any of them will do, as for `fetch`.
+    const anyAddress = { autoSelectFamily: true, autoSelectFamilyAttemptTimeout: 1000 };
+    socket = connect({ host, port, ...anyAddress });
+    socket.unref();
+    socket.once("connect", () => finish("connected"));
+    socket.on("error", () => finish("failed"));
+  };
+  const beginning = setTimeout(() => void begin(), Math.min(FIRST, ms / 4));
   const timer = setTimeout(() => finish("timeout"), ms);
+  beginning.unref();
   timer.unref();
-  socket.unref();
-  socket.once("connect", () => finish("connected"));
-  socket.on("error", () => finish("failed"));
   return { cancel: () => finish() };
 }

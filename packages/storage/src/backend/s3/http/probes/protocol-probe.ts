@@ -1,5 +1,4 @@
-import { connect } from "node:net";
-import { connect as connectTls } from "node:tls";
+import type { Socket } from "node:net";
 import { StorageError } from "../../../../errors.ts";
 import { TLS_HANDSHAKE } from "../../../http/errors.ts";
 import type { BucketConfig } from "../../bucket-config.ts";
@@ -75,6 +74,7 @@ function remedy(url: URL, { provider, endpoint }: BucketConfig): string {
 /** Whether the server responds to a request in plain HTTP, with any status. */
 async function usesHttp(url: URL): Promise<boolean> {
   const { host, port } = serverAddress(url);
+  const { connect } = await import("node:net");
   const socket = connect({ host, port });
   const request = `HEAD / HTTP/1.1\r\nHost: ${url.host}\r\nConnection: close\r\n\r\n`;
   return outcome(socket, (finish) => {
@@ -93,7 +93,8 @@ const HTTP = "HTTP/";
 async function usesTls(url: URL): Promise<boolean> {
   const { host, port } = serverAddress(url);
   const isName = /[a-z]/iu.test(host) && !host.includes(":");
-  const socket = connectTls({
+  const { connect } = await import("node:tls");
+  const socket = connect({
     host,
     port,
     rejectUnauthorized: false,
@@ -102,11 +103,9 @@ async function usesTls(url: URL): Promise<boolean> {
   return outcome(socket, (finish) => socket.once("secureConnect", () => finish(true)));
 }
 
-type ProbeSocket = ReturnType<typeof connect>;
-
 /** Waits for the outcome, which is false if the connection fails or ends before. */
 async function outcome(
-  socket: ProbeSocket,
+  socket: Socket,
   listen: (finish: (result: boolean) => void) => void,
 ): Promise<boolean> {
   return new Promise((resolve) => {
