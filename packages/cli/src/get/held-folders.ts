@@ -13,18 +13,18 @@ export interface HeldFolders {
    * Opens a folder, or takes one that is open from an earlier file.
    *
    * @param real its real path
-   * @param how whether the caller makes sure with `isInPlace` that one from an earlier file is still there
    * @throws Failure `usage` if it is not there any more
    */
   hold(path: string, real: string, how?: HoldOptions): HeldFolder;
 }
 
 export interface HoldOptions {
+  /** Does not check a folder that is open already: the caller does, with `isInPlace`. */
   readonly unchecked?: boolean;
 }
 
 export interface HeldFolder {
-  /** Where it is found. */
+  /** A path that leads to it until it is released, whatever is at its own. */
   readonly path: string;
   /** Whether it is where it was when it was checked. */
   isInPlace(): boolean;

@@ -37,21 +37,28 @@ const FEW = 256;
 /** Contents that are taken over and not done yet, at most, and their bytes. */
 export const TAKEN_MAX = 192;
 const BYTES_MAX = 4 * 2 ** 20;
-/** Milliseconds of a job after which nobody waits for its end: on a slow disk, several threads are faster. */
-const PATIENCE = 100;
+/** Milliseconds after which a job is slow, and no content waits for room: several threads write to a slow disk faster. */
+const SLOW_MS = 100;
 
 interface Item {
   readonly file: Omit<SmallFile, "end">;
   readonly content: Uint8Array;
   readonly folder: HeldFolder;
+  /** Bytes that were counted. */
+  readonly size: number;
   done(outcome: SmallFileOutcome): void;
 }
 
 /**
  * @param sync make sure that each content is on the disk before its file appears
  * @param module what the thread runs
+ * @param slowMs milliseconds after which a job of the thread is slow
  */
-export function createSmallFiles(sync: boolean, module: string = workerFile()): SmallFiles {
+export function createSmallFiles(
+  sync: boolean,
+  module: string = workerFile(),
+  slowMs: number = SLOW_MS,
+): SmallFiles {
   const mode = 0o666 & ~process.umask();
   const stop = new Int32Array(new SharedArrayBuffer(4));
   const taken = { contents: 0, bytes: 0 };
@@ -60,9 +67,9 @@ export function createSmallFiles(sync: boolean, module: string = workerFile()): 
   let starting: Promise<void> | undefined;
   let isRunning = false;
   let isClosed = false;
-  /** Whether the job takes long. */
+  /** Whether the current job is slow. */
   let isSlow = false;
-  /** Resolved when there may be room, or the job takes long. */
+  /** Resolves when there may be room, and when the current job is slow. */
   let room = Promise.withResolvers<void>();
   let waiting: Item[] = [];
   let current: readonly Item[] = [];
@@ -124,13 +131,13 @@ export function createSmallFiles(sync: boolean, module: string = workerFile()): 
   const work = async (): Promise<void> => {
     while (waiting.length > 0) {
       [current, waiting] = [waiting, []];
-      // Others are left: the caller then says what is wrong with their folder.
+      // The others are left to the caller, who reports what is wrong with their folders.
       const sound = inPlace(current);
       let outcomes: readonly SmallFileOutcome[] = [];
       const timer = setTimeout(() => {
         isSlow = true;
         wake();
-      }, PATIENCE);
+      }, slowMs);
       try {
         if (isRunning && sound.length > 0) outcomes = await runJob(sound);
       } catch {
@@ -143,15 +150,14 @@ export function createSmallFiles(sync: boolean, module: string = workerFile()): 
       isSlow = false;
       const outcomeOf = new Map(sound.map((item, at) => [item, outcomes[at]]));
       for (const item of current) {
-        count(-1, item.content.length);
-        item.folder.release();
+        count(-1, item.size);
         item.done(outcomeOf.get(item) ?? "left");
       }
       current = [];
     }
   };
   const create = (
-    { address, metadata }: StoredContent,
+    { address, metadata, size }: StoredContent,
     content: Uint8Array,
     folder: HeldFolder,
     name: string,
@@ -160,7 +166,7 @@ export function createSmallFiles(sync: boolean, module: string = workerFile()): 
     const path = join(folder.path, name);
     const temporary = partFiles(path, address).own;
     const time = timeOf(metadata);
-    waiting.push({ file: { temporary, path, mode, time }, content, folder, done });
+    waiting.push({ file: { temporary, path, mode, time }, content, folder, size, done });
     if (current.length === 0) void work();
     return promise;
   };
@@ -187,6 +193,7 @@ export function createSmallFiles(sync: boolean, module: string = workerFile()): 
       const outcome = create(content, bytes, folder, basename(path));
       const downloaded = async (): Promise<Downloaded | undefined> => {
         const is = await outcome;
+        folder.release();
         if (is === "left") return undefined;
         const written = is === "created" ? size : 0;
         return { size, written, ...(is === "existed" && { alreadyThere: true }) };
@@ -204,7 +211,7 @@ export function createSmallFiles(sync: boolean, module: string = workerFile()): 
   };
 }
 
-/** Those whose folder is where it was: one look for all files in it, because each has the system find its path. */
+/** Those whose folder is where it was. It is checked once for all of them, because the check of each took 5 % of a get. */
 function inPlace(items: readonly Item[]): Item[] {
   const folders = new Map<string, boolean>();
   return items.filter(({ folder }) => {

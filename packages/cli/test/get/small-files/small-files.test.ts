@@ -3,7 +3,13 @@ import { expect, test } from "bun:test";
 import { mkdirSync, readFileSync, readdirSync, renameSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { type HoldOptions, createHeldFolders } from "../../../src/get/held-folders.ts";
-import { LARGE, TAKEN_MAX, createSmallFiles } from "../../../src/get/small-files/small-files.ts";
+import {
+  LARGE,
+  type SmallFiles,
+  TAKEN_MAX,
+  type Taken,
+  createSmallFiles,
+} from "../../../src/get/small-files/small-files.ts";
 import { createWorkspace } from "../../support/cli.ts";
 
 const { path, ok, write } = await createWorkspace();
@@ -58,7 +64,8 @@ test("takes contents over once there are many, and creates their files", async (
 
 /** One whose thread runs. */
 async function running(folder: ReturnType<typeof folderOf>) {
-  const small = createSmallFiles(false);
+  // However slow the machine is, a job is not.
+  const small = createSmallFiles(false, undefined, 60_000);
   for (let at = 0; ; at += 1) {
     const taken = await small.take(contentOf(at), folder.destinationOf(`first-${at}`));
     if (taken === undefined) await Bun.sleep(1);
@@ -136,22 +143,80 @@ test("leaves to the caller what a slow thread has no room for", async () => {
   }
 });
 
-test("writes nothing where a folder was replaced by a link after its contents were taken", async () => {
-  const folder = folderOf("replaced");
-  const elsewhere = folderOf("elsewhere");
-  await using small = await running(folder);
-  const one = await small.take(contentOf(1), folder.destinationOf("1"));
-  // The thread has the first; the second waits for it.
-  const two = await small.take(contentOf(2), folder.destinationOf("2"));
-  renameSync(folder.folder, path("away"));
-  symlinkSync(elsewhere.folder, folder.folder);
-  expect(await one!.downloaded).toEqual({ size: 1, written: 1 });
-  expect(await two!.downloaded).toBeUndefined();
-  const three = await small.take(contentOf(3), folder.destinationOf("3"));
-  expect(await three!.downloaded).toBeUndefined();
-  expect(readdirSync(elsewhere.folder)).toEqual([]);
-  const first = readdirSync(path("away")).filter((name) => !name.startsWith("first-"));
-  expect(first).toEqual(["1"]);
+// Elsewhere, the system offers no way to name files in an open folder.
+const testHeld = process.platform === "linux" ? test : test.skip;
+testHeld(
+  "writes nothing where a folder was replaced by a link after its contents were taken",
+  async () => {
+    const folder = folderOf("replaced");
+    const elsewhere = folderOf("elsewhere");
+    await using small = await running(folder);
+    const one = await small.take(contentOf(1), folder.destinationOf("1"));
+    // The thread has the first; the second waits for it.
+    const two = await small.take(contentOf(2), folder.destinationOf("2"));
+    renameSync(folder.folder, path("away"));
+    symlinkSync(elsewhere.folder, folder.folder);
+    expect(await one!.downloaded).toEqual({ size: 1, written: 1 });
+    expect(await two!.downloaded).toBeUndefined();
+    const three = await small.take(contentOf(3), folder.destinationOf("3"));
+    expect(await three!.downloaded).toBeUndefined();
+    expect(readdirSync(elsewhere.folder)).toEqual([]);
+    const first = readdirSync(path("away")).filter((name) => !name.startsWith("first-"));
+    expect(first).toEqual(["1"]);
+  },
+);
+
+/** Takes contents until the thread runs and one is taken, and then twice as many as it has room for. */
+async function overfill(small: SmallFiles, name: string) {
+  const { destinationOf } = folderOf(name);
+  let first: Taken | undefined;
+  for (let at = 0; first === undefined; at += 1) {
+    first = await small.take(contentOf(at), destinationOf(`first-${at}`));
+    if (first === undefined) await Bun.sleep(1);
+  }
+  const attempts = Array.from({ length: 2 * TAKEN_MAX }, (_, at) =>
+    small.take(contentOf(at), destinationOf(`${at}`)),
+  );
+  return { first, attempts };
+}
+
+/** Those that are taken, with the number of the others. */
+async function settled(attempts: readonly Promise<Taken | undefined>[]) {
+  const all = await Promise.all(attempts);
+  const taken = all.filter((each) => each !== undefined);
+  const outcomes = await Promise.all(taken.map(({ downloaded }) => downloaded));
+  return { outcomes, left: all.length - taken.length };
+}
+
+/** A thread whose first job takes long. */
+const SLOW_AT_FIRST = write(
+  "slow-worker.js",
+  `let isFirst = true;
+   exports.warmUp = () => {};
+   exports.create = async ({ files }) => {
+     if (isFirst) await new Promise((resolve) => setTimeout(resolve, 500));
+     isFirst = false;
+     return files.map(() => "created");
+   };`,
+);
+
+test("waits again for a thread that was slow", async () => {
+  await using small = createSmallFiles(false, SLOW_AT_FIRST, 200);
+  const { first, attempts } = await overfill(small, "slow");
+  // The first that was taken counts, too.
+  expect((await settled(attempts)).left).toBe(TAKEN_MAX + 1);
+  expect(await first.downloaded).toBeDefined();
+  const { attempts: later } = await overfill(small, "slow-no-more");
+  expect((await settled(later)).left).toBe(0);
+});
+
+test("contents that wait are left to the caller at the end", async () => {
+  const small = createSmallFiles(false, STALLED, 60_000);
+  const { attempts } = await overfill(small, "ended");
+  await small[Symbol.asyncDispose]();
+  const { outcomes, left } = await settled(attempts);
+  expect(outcomes.filter((each) => each !== undefined)).toEqual([]);
+  expect(left).toBe(TAKEN_MAX + 1);
 });
 
 /** A thread that runs until it has a file to create, which is done by then. */
@@ -178,6 +243,13 @@ test("a thread that dies leaves nothing, and everything to the caller", async ()
   }
   expect(readdirSync(folder.folder)).toEqual([]);
   expect(await small.take(contentOf(1), folder.destinationOf("1"))).toBeUndefined();
+});
+
+test("contents that wait for a thread that dies are left to the caller", async () => {
+  await using small = createSmallFiles(false, DYING, 60_000);
+  const { attempts } = await overfill(small, "dying-full");
+  const { outcomes } = await settled(attempts);
+  expect(outcomes.filter((each) => each !== undefined)).toEqual([]);
 });
 
 test("a thread that never reports takes nothing, and delays no end", async () => {

@@ -40,7 +40,7 @@ export function proxyFor(url: URL, env: Environment = process.env): string | und
   return proxy.href;
 }
 
-/** Loaded only where there is a proxy: that takes longer than signing and sending a request. */
+/** Loaded only if a proxy is set, because loading it takes longer than signing and sending a request. */
 function net(): typeof import("node:net") {
   return process.getBuiltinModule("node:net");
 }

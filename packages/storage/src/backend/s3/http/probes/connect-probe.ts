@@ -4,16 +4,13 @@ import type { Deadline } from "../../../http/deadline.ts";
 import { proxyFor } from "../proxy.ts";
 import { type ServerAddress, serverAddress } from "./server-address.ts";
 
-/**
- * Milliseconds in which a server may respond before it is tested, or a quarter of those to connect. Most do,
- * and a short command then neither loads `node:net` nor connects twice.
- */
+/** Milliseconds after which the probe starts, or a quarter of those to connect if that is shorter. */
 const FIRST = 500;
 
 /**
  * Tests whether a server that has not responded for a moment accepts connections, because `fetch` does not
  * distinguish one that cannot be reached from one that is slow. See
- * docs/decisions/0009-a-connection-beside-the-first-request.md.
+ * docs/decisions/0009-a-connection-beside-a-late-response.md.
  */
 export interface ConnectProbe {
   /**
@@ -94,29 +91,38 @@ function tryToConnect(
   ms: number,
   done: (outcome: "connected" | "failed" | "timeout") => void,
 ): { cancel(): void } {
+  const first = Math.min(FIRST, ms / 4);
   let socket: Socket | undefined;
+  let timer: NodeJS.Timeout;
   let over = false;
   const finish = (outcome?: "connected" | "failed" | "timeout"): void => {
     if (over) return;
     over = true;
-    clearTimeout(beginning);
     clearTimeout(timer);
     socket?.destroy();
     if (outcome !== undefined) done(outcome);
   };
-  const begin = async (): Promise<void> => {
-    const { connect } = await import("node:net");
-    if (over) return;
-    // If the host has several addresses, any of them will do, as for `fetch`.
-    const anyAddress = { autoSelectFamily: true, autoSelectFamilyAttemptTimeout: 1000 };
-    socket = connect({ host, port, ...anyAddress });
+  const begin = (): void => {
+    // From now on, so that it is not over already after a pause of the whole process.
+    timer = unreferenced(() => finish("timeout"), ms - first);
+    // Loaded here, because it takes several milliseconds and most servers respond before this.
+    const { connect } = process.getBuiltinModule("node:net");
+    try {
+      // If the host has several addresses, any of them will do, as for `fetch`.
+      const anyAddress = { autoSelectFamily: true, autoSelectFamilyAttemptTimeout: 1000 };
+      socket = connect({ host, port, ...anyAddress });
+    } catch {
+      finish("failed");
+      return;
+    }
     socket.unref();
     socket.once("connect", () => finish("connected"));
     socket.on("error", () => finish("failed"));
   };
-  const beginning = setTimeout(() => void begin(), Math.min(FIRST, ms / 4));
-  const timer = setTimeout(() => finish("timeout"), ms);
-  beginning.unref();
-  timer.unref();
+  timer = unreferenced(begin, first);
   return { cancel: () => finish() };
+}
+
+function unreferenced(work: () => void, ms: number): NodeJS.Timeout {
+  return setTimeout(work, ms).unref();
 }

@@ -74,7 +74,7 @@ function remedy(url: URL, { provider, endpoint }: BucketConfig): string {
 /** Whether the server responds to a request in plain HTTP, with any status. */
 async function usesHttp(url: URL): Promise<boolean> {
   const { host, port } = serverAddress(url);
-  const { connect } = await import("node:net");
+  const { connect } = process.getBuiltinModule("node:net");
   const socket = connect({ host, port });
   const request = `HEAD / HTTP/1.1\r\nHost: ${url.host}\r\nConnection: close\r\n\r\n`;
   return outcome(socket, (finish) => {
@@ -93,7 +93,7 @@ const HTTP = "HTTP/";
 async function usesTls(url: URL): Promise<boolean> {
   const { host, port } = serverAddress(url);
   const isName = /[a-z]/iu.test(host) && !host.includes(":");
-  const { connect } = await import("node:tls");
+  const { connect } = process.getBuiltinModule("node:tls");
   const socket = connect({
     host,
     port,
