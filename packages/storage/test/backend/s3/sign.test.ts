@@ -20,9 +20,11 @@ test("requests are signed as the SDK signs them", async () => {
       fc.string({ unit: "grapheme", minLength: 1 }),
       fc.dictionary(name, text, { noNullPrototype: true }),
       fc.record({ range: printable, "x-amz-checksum-mode": printable }, { requiredKeys: [] }),
+      // Some longer than a block of the hash function.
+      fc.string({ unit: "grapheme", minLength: 1, maxLength: 100, size: "max" }),
       fc.option(fc.constant("session token"), { nil: undefined }),
-      async (method, key, query, own, sessionToken) => {
-        const credentials = { accessKeyId: "KEY", secretAccessKey: "secret", sessionToken };
+      async (method, key, query, own, secretAccessKey, sessionToken) => {
+        const credentials = { accessKeyId: "KEY", secretAccessKey, sessionToken };
         const sha256 = "ab".repeat(32);
         const headers = { ...own, "x-amz-content-sha256": sha256 };
         const connection = await connect(
