@@ -7,7 +7,7 @@ import {
   type WriterKey,
   writerKeyFromSeed,
 } from "@idk/snapshots";
-import { type ProtectOptions, StorageError } from "@idk/storage";
+import { loadNaCl, type ProtectOptions, StorageError } from "@idk/storage";
 import { Failure } from "../errors/failures.ts";
 import type { Session } from "../session.ts";
 import { promptPassphrase } from "./identities.ts";
@@ -21,6 +21,8 @@ export async function loadWriterKey(
   passphrase: string | undefined,
   session: Session,
 ): Promise<WriterKey> {
+  // Whoever signs seals, too, and Bun loads `node:crypto` more slowly.
+  await loadNaCl();
   const bytes = await readSecretFile(path, "writer key file", session);
   const name = `writer key file ${path}`;
   try {

@@ -223,7 +223,12 @@ describe.each(both)("$name Ed25519", (naCl) => {
     expect(ed25519.verify(publicKey, hex("73"), signature)).toBe(false);
   });
 
-  test("refuses a public key that is not on the curve", () => {
+  test("a public key that is not on the curve, or a wrong length, is no error, and nothing is valid", () => {
     expect(ed25519.verify(hex("02".padEnd(64, "0")), message, signature)).toBe(false);
+    const longer = (bytes: Uint8Array) => new Uint8Array([...bytes, 0]);
+    expect(ed25519.verify(publicKey, message, longer(signature))).toBe(false);
+    expect(ed25519.verify(publicKey, message, signature.subarray(1))).toBe(false);
+    expect(ed25519.verify(longer(publicKey), message, signature)).toBe(false);
+    expect(ed25519.verify(publicKey.subarray(1), message, signature)).toBe(false);
   });
 });

@@ -29,10 +29,9 @@ export function signMessage(
 }
 
 /**
- * Verifies a signature as libsodium does. All implementations compare R with the encoding of [S]B − [k]A.
- * Public keys that are not canonical or of low order, and an R of low order, under which one signature is
- * valid for several messages or keys, are refused here, whichever implementation follows, and so is S ≥ L
- * (docs/decisions/0022).
+ * Verifies a signature strictly. Public keys and an R that are not canonical or of low order, under which one
+ * signature is valid for several messages or keys, are refused here, whichever implementation follows, and so
+ * is S ≥ L. That R is the encoding of [S]B − [k]A is left to the implementation (docs/decisions/0022).
  */
 export function verifySignature(
   publicKey: Uint8Array,
@@ -41,16 +40,18 @@ export function verifySignature(
   ed25519: Ed25519 = usual(),
 ): boolean {
   if (signature.length !== SIGNATURE_LENGTH || !isPublicKey(publicKey)) return false;
-  if (hasLowOrder(signature.subarray(0, PUBLIC_KEY_LENGTH)) || !isBelowOrder(signature))
+  if (!isStrictPoint(signature.subarray(0, PUBLIC_KEY_LENGTH)) || !isBelowOrder(signature))
     return false;
   return ed25519.verify(publicKey, message, signature);
 }
 
 /** Whether 32 bytes are a canonical public key that is not of low order. It may still not be on the curve. */
 export function isPublicKey(publicKey: Uint8Array): boolean {
-  return (
-    publicKey.length === PUBLIC_KEY_LENGTH && isCanonical(publicKey) && !hasLowOrder(publicKey)
-  );
+  return publicKey.length === PUBLIC_KEY_LENGTH && isStrictPoint(publicKey);
+}
+
+function isStrictPoint(point: Uint8Array): boolean {
+  return isCanonical(point) && !hasLowOrder(point);
 }
 
 /** 2^255 − 19, little-endian. */

@@ -36,7 +36,7 @@ export async function loadNaCl(choice: NaClChoice | NaCl = "auto"): Promise<NaCl
 
 /**
  * The native implementation if it was loaded before, otherwise the portable one, for callers that cannot
- * wait. Both give the same bytes.
+ * wait. Both give the same bytes; of their signatures, see `Ed25519.verify`.
  */
 export function loadedNaCl(): NaCl {
   return loadedNative ?? portableNaCl;

@@ -86,7 +86,10 @@ const ed25519: Ed25519 = {
       sodium.crypto_sign_detached(signature, message, secretKey);
       return signature;
     }),
+  // libsodium takes no notice of what follows the 64 bytes.
   verify: (publicKey, message, signature) =>
+    signature.length === sodium.crypto_sign_BYTES &&
+    publicKey.length === sodium.crypto_sign_PUBLICKEYBYTES &&
     sodium.crypto_sign_verify_detached(signature, message, publicKey),
 };
 

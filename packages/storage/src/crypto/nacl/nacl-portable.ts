@@ -1,5 +1,6 @@
 import { xsalsa20poly1305 } from "@noble/ciphers/salsa.js";
 import nacl from "tweetnacl";
+import { KEY_LENGTH } from "../../format/limits.ts";
 import { concat, fromHex } from "../../bytes.ts";
 import type { Ed25519, NaCl } from "./nacl.ts";
 import { nodeCrypto } from "../node-crypto.ts";
@@ -96,6 +97,8 @@ function nodeEd25519(crypto: Crypto): Ed25519 {
     publicKey: keys.publicOf,
     sign: (seed, message) => new Uint8Array(crypto.sign(null, message, keys.secret(seed))),
     verify(publicKey, message, signature) {
+      // DER would take a key with more bytes.
+      if (publicKey.length !== KEY_LENGTH) return false;
       try {
         return crypto.verify(null, message, keys.public(publicKey), signature);
       } catch {
