@@ -1,4 +1,5 @@
 import { closeSync, constants, existsSync, openSync, readlinkSync } from "node:fs";
+import { join } from "node:path";
 import { reasonOf, usage } from "../errors/failures.ts";
 import { foldedName } from "./safe-name.ts";
 
@@ -15,19 +16,12 @@ export interface HeldFolders {
    * @param real its real path
    * @throws Failure `usage` if it is not there any more
    */
-  hold(path: string, real: string, how?: HoldOptions): HeldFolder;
-}
-
-export interface HoldOptions {
-  /** Does not check a folder that is open already: the caller does, with `isInPlace`. */
-  readonly unchecked?: boolean;
+  hold(path: string, real: string): HeldFolder;
 }
 
 export interface HeldFolder {
-  /** A path that leads to it until it is released, whatever is at its own. */
-  readonly path: string;
-  /** Whether it is where it was when it was checked. */
-  isInPlace(): boolean;
+  /** Where to find a file of this name in it. */
+  at(name: string): string;
   /** Call it once. */
   release(): void;
 }
@@ -72,10 +66,10 @@ export function createHeldFolders(): HeldFolders {
 
   return {
     areHeld,
-    hold(path, real, { unchecked = false } = {}) {
-      if (!areHeld) return { path, isInPlace: () => true, release() {} };
+    hold(path, real) {
+      if (!areHeld) return { at: (name) => join(path, name), release() {} };
       let folder = kept.get(path);
-      if (folder !== undefined && !unchecked && !isAt(folder, real)) {
+      if (folder !== undefined && !isAt(folder, real)) {
         forget(path, folder);
         folder = undefined;
       }
@@ -83,13 +77,12 @@ export function createHeldFolders(): HeldFolders {
       folder.files += 1;
       kept.delete(path);
       kept.set(path, folder);
-      const held = folder;
+      const { descriptor } = folder;
       return {
-        path: placeOf(held.descriptor),
-        isInPlace: () => isAt(held, real),
+        at: (name) => join(placeOf(descriptor), name),
         release() {
-          held.files -= 1;
-          if (kept.get(path) !== held) forget(path, held);
+          folder.files -= 1;
+          if (kept.get(path) !== folder) forget(path, folder);
           for (const [other, idle] of kept) {
             if (kept.size <= KEPT) return;
             if (idle.files === 0) forget(other, idle);

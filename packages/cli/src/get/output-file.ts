@@ -94,8 +94,7 @@ export async function createOutputFile(
     new Failure("output", `cannot write ${path}: ${reasonOf(error)}`, error);
 
   const folder = hold?.();
-  const within = (file: string): string =>
-    folder === undefined ? file : join(folder.path, basename(file));
+  const within = (file: string): string => folder?.at(basename(file)) ?? file;
   const parts = partFiles(within(target.path), address);
   const temporary = parts.own;
   let handle: FileHandle;

@@ -4,7 +4,7 @@ import { dirname, join, sep } from "node:path";
 import { type Failure, reasonOf, systemCodeOf, usage } from "../errors/failures.ts";
 import { folderFailure } from "../folders.ts";
 import { createClaims } from "./claims.ts";
-import { createHeldFolders, type HeldFolder, type HoldOptions } from "./held-folders.ts";
+import { createHeldFolders, type HeldFolder } from "./held-folders.ts";
 import { isHiddenName } from "./hidden-names.ts";
 import { keptName } from "./kept-names.ts";
 import { isPartFile } from "./part-file.ts";
@@ -24,7 +24,7 @@ export interface Destination {
   /** Starts with the folder as it was given. */
   readonly path: string;
   /** Holds the folder that the file goes to; undefined if it is refused. */
-  readonly hold: ((how?: HoldOptions) => HeldFolder) | undefined;
+  readonly hold: (() => HeldFolder) | undefined;
   /** The stored name, if the file could not have it. */
   readonly original?: string | undefined;
   /** Whether a part of the path is hidden, or obeyed by tools. */
@@ -70,16 +70,15 @@ export async function openOutputFolder(
     }
     return making;
   };
-  const holding =
-    (segments: readonly string[], path: string, real: string) => (how?: HoldOptions) => {
-      try {
-        return folders.hold(path, real, how);
-      } catch (error) {
-        // It was removed or replaced. The next file has it made and checked again.
-        made.delete(segments.join(sep));
-        throw error;
-      }
-    };
+  const holding = (segments: readonly string[], path: string, real: string) => () => {
+    try {
+      return folders.hold(path, real);
+    } catch (error) {
+      // It was removed or replaced. The next file has it made and checked again.
+      made.delete(segments.join(sep));
+      throw error;
+    }
+  };
   return {
     async destinationFor(address, metadata) {
       const kept = names ? keptName(metadata) : undefined;

@@ -6,7 +6,6 @@ import {
   fstatSync,
   futimesSync,
   linkSync,
-  lstatSync,
   openSync,
   readSync,
   renameSync,
@@ -93,11 +92,9 @@ export function createSynced(
 function compare(path: string, content: Uint8Array): SmallFileOutcome | undefined {
   let descriptor: number;
   try {
-    // Nearly always nothing has it, and an error takes longer than the call.
-    if (lstatSync(path, { throwIfNoEntry: false }) === undefined) return undefined;
     descriptor = openSync(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
-  } catch {
-    return "left";
+  } catch (error) {
+    return isCode(error, "ENOENT") ? undefined : "left";
   }
   try {
     const stats = fstatSync(descriptor);

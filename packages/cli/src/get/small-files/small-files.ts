@@ -1,6 +1,6 @@
 import type { StoredContent } from "@idk/storage";
 import { rmSync } from "node:fs";
-import { basename, join } from "node:path";
+import { basename } from "node:path";
 import type { Piscina } from "piscina";
 import { type Downloaded, timeOf } from "../download.ts";
 import type { HeldFolder } from "../held-folders.ts";
@@ -14,11 +14,11 @@ import type { SmallFile, SmallFileJob, SmallFileOutcome } from "./small-file-wor
  */
 export interface SmallFiles extends AsyncDisposable {
   /**
-   * Takes a content over if it is small, once the thread has room for it. Starts the thread once there are
+   * Takes a content over, if it is small and the thread can take more. Starts the thread once there are
    * many.
    *
-   * @returns undefined if it is not taken, for example because the thread is slow
-   * @throws as reading the content, and if its folder cannot be opened
+   * @returns undefined if it is not taken
+   * @throws as reading the content, and if its folder was removed or replaced
    */
   take(content: StoredContent, destination: Destination): Promise<Taken | undefined>;
 }
@@ -37,28 +37,18 @@ const FEW = 256;
 /** Contents that are taken over and not done yet, at most, and their bytes. */
 export const TAKEN_MAX = 192;
 const BYTES_MAX = 4 * 2 ** 20;
-/** Milliseconds after which a job is slow, and no content waits for room: several threads write to a slow disk faster. */
-const SLOW_MS = 100;
 
 interface Item {
   readonly file: Omit<SmallFile, "end">;
   readonly content: Uint8Array;
-  readonly folder: HeldFolder;
-  /** Bytes that were counted. */
-  readonly size: number;
   done(outcome: SmallFileOutcome): void;
 }
 
 /**
  * @param sync make sure that each content is on the disk before its file appears
  * @param module what the thread runs
- * @param slowMs milliseconds after which a job of the thread is slow
  */
-export function createSmallFiles(
-  sync: boolean,
-  module: string = workerFile(),
-  slowMs: number = SLOW_MS,
-): SmallFiles {
+export function createSmallFiles(sync: boolean, module: string = workerFile()): SmallFiles {
   const mode = 0o666 & ~process.umask();
   const stop = new Int32Array(new SharedArrayBuffer(4));
   const taken = { contents: 0, bytes: 0 };
@@ -67,10 +57,6 @@ export function createSmallFiles(
   let starting: Promise<void> | undefined;
   let isRunning = false;
   let isClosed = false;
-  /** Whether the current job is slow. */
-  let isSlow = false;
-  /** Resolves when there may be room, and when the current job is slow. */
-  let room = Promise.withResolvers<void>();
   let waiting: Item[] = [];
   let current: readonly Item[] = [];
   // Covers every orderly exit, such as after a second Ctrl-C.
@@ -86,16 +72,6 @@ export function createSmallFiles(
   };
   process.on("exit", removeAtExit);
 
-  const isFull = (): boolean => taken.contents >= TAKEN_MAX || taken.bytes >= BYTES_MAX;
-  const wake = (): void => {
-    room.resolve();
-    room = Promise.withResolvers();
-  };
-  const count = (sign: 1 | -1, bytes: number): void => {
-    taken.contents += sign;
-    taken.bytes += sign * bytes;
-    if (sign < 0) wake();
-  };
   const start = async (): Promise<void> => {
     try {
       // Loaded here, so that a few files do not pay for it.
@@ -131,42 +107,28 @@ export function createSmallFiles(
   const work = async (): Promise<void> => {
     while (waiting.length > 0) {
       [current, waiting] = [waiting, []];
-      // The others are left to the caller, who reports what is wrong with their folders.
-      const sound = inPlace(current);
       let outcomes: readonly SmallFileOutcome[] = [];
-      const timer = setTimeout(() => {
-        isSlow = true;
-        wake();
-      }, slowMs);
       try {
-        if (isRunning && sound.length > 0) outcomes = await runJob(sound);
+        if (isRunning) outcomes = await runJob(current);
       } catch {
         isRunning = false;
         removeAtExit();
         // Another thread would be started in its place.
         void pool!.destroy().catch(() => {});
       }
-      clearTimeout(timer);
-      isSlow = false;
-      const outcomeOf = new Map(sound.map((item, at) => [item, outcomes[at]]));
-      for (const item of current) {
-        count(-1, item.size);
-        item.done(outcomeOf.get(item) ?? "left");
-      }
+      for (const [at, { done }] of current.entries()) done(outcomes[at] ?? "left");
       current = [];
     }
   };
   const create = (
-    { address, metadata, size }: StoredContent,
+    { address, metadata }: StoredContent,
     content: Uint8Array,
-    folder: HeldFolder,
-    name: string,
+    path: string,
   ): Promise<SmallFileOutcome> => {
     const { promise, resolve: done } = Promise.withResolvers<SmallFileOutcome>();
-    const path = join(folder.path, name);
     const temporary = partFiles(path, address).own;
     const time = timeOf(metadata);
-    waiting.push({ file: { temporary, path, mode, time }, content, folder, size, done });
+    waiting.push({ file: { temporary, path, mode, time }, content, done });
     if (current.length === 0) void work();
     return promise;
   };
@@ -178,21 +140,25 @@ export function createSmallFiles(
       if (size >= LARGE || metadata["enc"] !== undefined) return undefined;
       seen += 1;
       if (seen > FEW) starting ??= start();
-      while (isRunning && isFull() && !isSlow) await room.promise;
-      if (!isRunning || isFull()) return undefined;
-      count(1, size);
+      if (!isRunning || taken.contents === TAKEN_MAX || taken.bytes >= BYTES_MAX) return undefined;
+      const count = (sign: 1 | -1): void => {
+        taken.contents += sign;
+        taken.bytes += sign * size;
+      };
+      count(1);
       let folder: HeldFolder;
       let bytes: Uint8Array;
       try {
         bytes = await content.bytes();
-        folder = hold({ unchecked: true });
+        folder = hold();
       } catch (error) {
-        count(-1, size);
+        count(-1);
         throw error;
       }
-      const outcome = create(content, bytes, folder, basename(path));
+      const outcome = create(content, bytes, folder.at(basename(path)));
       const downloaded = async (): Promise<Downloaded | undefined> => {
         const is = await outcome;
+        count(-1);
         folder.release();
         if (is === "left") return undefined;
         const written = is === "created" ? size : 0;
@@ -209,16 +175,6 @@ export function createSmallFiles(
       await starting;
     },
   };
-}
-
-/** Those whose folder is where it was. It is checked once for all of them, because the check of each took 5 % of a get. */
-function inPlace(items: readonly Item[]): Item[] {
-  const folders = new Map<string, boolean>();
-  return items.filter(({ folder }) => {
-    const known = folders.get(folder.path) ?? folder.isInPlace();
-    folders.set(folder.path, known);
-    return known;
-  });
 }
 
 /** What the thread runs: the module next to this one. */

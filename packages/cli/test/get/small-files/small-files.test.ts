@@ -1,15 +1,9 @@
 import { type StoredContent, parseAddress } from "@idk/storage";
 import { expect, test } from "bun:test";
-import { mkdirSync, readFileSync, readdirSync, renameSync, symlinkSync } from "node:fs";
+import { mkdirSync, readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import { type HoldOptions, createHeldFolders } from "../../../src/get/held-folders.ts";
-import {
-  LARGE,
-  type SmallFiles,
-  TAKEN_MAX,
-  type Taken,
-  createSmallFiles,
-} from "../../../src/get/small-files/small-files.ts";
+import { createHeldFolders } from "../../../src/get/held-folders.ts";
+import { LARGE, TAKEN_MAX, createSmallFiles } from "../../../src/get/small-files/small-files.ts";
 import { createWorkspace } from "../../support/cli.ts";
 
 const { path, ok, write } = await createWorkspace();
@@ -33,7 +27,7 @@ function folderOf(name: string) {
   const held = createHeldFolders();
   const destinationOf = (file: string, refused?: never) => ({
     path: join(folder, file),
-    hold: (how?: HoldOptions) => held.hold(folder, folder, how),
+    hold: () => held.hold(folder, folder),
     hidden: false,
     refused,
   });
@@ -64,8 +58,7 @@ test("takes contents over once there are many, and creates their files", async (
 
 /** One whose thread runs. */
 async function running(folder: ReturnType<typeof folderOf>) {
-  // However slow the machine is, a job is not.
-  const small = createSmallFiles(false, undefined, 60_000);
+  const small = createSmallFiles(false);
   for (let at = 0; ; at += 1) {
     const taken = await small.take(contentOf(at), folder.destinationOf(`first-${at}`));
     if (taken === undefined) await Bun.sleep(1);
@@ -87,7 +80,7 @@ test("says which exist already, and leaves to the caller what it cannot create",
   expect(await other!.downloaded).toBeUndefined();
 });
 
-test("takes no content that is large, compressed or refused", async () => {
+test("takes no content that is large, compressed or refused, and not too many", async () => {
   const folder = folderOf("others");
   await using small = await running(folder);
   const { destinationOf } = folder;
@@ -97,126 +90,20 @@ test("takes no content that is large, compressed or refused", async () => {
   expect(await small.take(compressed, destinationOf("compressed"))).toBeUndefined();
   const refused = { ...destinationOf("refused"), refused: new Error("refused") as never };
   expect(await small.take(contentOf(1), refused)).toBeUndefined();
-});
-
-test("waits for the thread if it has taken many, or many bytes", async () => {
-  const folder = folderOf("waiting");
-  await using small = await running(folder);
-  const long = { size: LARGE - 1, bytes: async () => new Uint8Array(LARGE - 1) };
-  const attempts = Array.from({ length: 2 * TAKEN_MAX }, (_, at) =>
-    small.take(contentOf(at, at % 2 === 0 ? {} : long), folder.destinationOf(`${at}`)),
-  );
-  for (const attempt of attempts) {
-    const taken = await attempt;
-    expect(await taken?.downloaded).toMatchObject({ written: expect.any(Number) });
-  }
-});
-
-/** A thread that never finishes a job. */
-const STALLED = write(
-  "stalled-worker.js",
-  `exports.warmUp = () => {};
-   exports.create = () => new Promise(() => {});`,
-);
-
-test("leaves to the caller what a slow thread has no room for", async () => {
-  const folder = folderOf("stalled");
-  const { destinationOf } = folder;
-  const long = { size: LARGE - 1, bytes: async () => new Uint8Array(LARGE - 1) };
-  for (const [most, of] of [
-    [TAKEN_MAX, {}],
-    [65, long],
-  ] as const) {
-    await using small = createSmallFiles(false, STALLED);
-    let at = 0;
-    let taken = 0;
-    const take = async () => {
-      at += 1;
-      return small.take(contentOf(at, of), destinationOf(`${most}-${at}`));
-    };
-    while (taken === 0) {
-      if ((await take()) !== undefined) taken += 1;
-      else await Bun.sleep(1);
-    }
-    const all = await Promise.all(Array.from({ length: 2 * TAKEN_MAX }, take));
-    expect(taken + all.filter((each) => each !== undefined).length).toBe(most);
-  }
-});
-
-// Elsewhere, the system offers no way to name files in an open folder.
-const testHeld = process.platform === "linux" ? test : test.skip;
-testHeld(
-  "writes nothing where a folder was replaced by a link after its contents were taken",
-  async () => {
-    const folder = folderOf("replaced");
-    const elsewhere = folderOf("elsewhere");
-    await using small = await running(folder);
-    const one = await small.take(contentOf(1), folder.destinationOf("1"));
-    // The thread has the first; the second waits for it.
-    const two = await small.take(contentOf(2), folder.destinationOf("2"));
-    renameSync(folder.folder, path("away"));
-    symlinkSync(elsewhere.folder, folder.folder);
-    expect(await one!.downloaded).toEqual({ size: 1, written: 1 });
-    expect(await two!.downloaded).toBeUndefined();
-    const three = await small.take(contentOf(3), folder.destinationOf("3"));
-    expect(await three!.downloaded).toBeUndefined();
-    expect(readdirSync(elsewhere.folder)).toEqual([]);
-    const first = readdirSync(path("away")).filter((name) => !name.startsWith("first-"));
-    expect(first).toEqual(["1"]);
-  },
-);
-
-/** Takes contents until the thread runs and one is taken, and then twice as many as it has room for. */
-async function overfill(small: SmallFiles, name: string) {
-  const { destinationOf } = folderOf(name);
-  let first: Taken | undefined;
-  for (let at = 0; first === undefined; at += 1) {
-    first = await small.take(contentOf(at), destinationOf(`first-${at}`));
-    if (first === undefined) await Bun.sleep(1);
-  }
   const attempts = Array.from({ length: 2 * TAKEN_MAX }, (_, at) =>
     small.take(contentOf(at), destinationOf(`${at}`)),
   );
-  return { first, attempts };
-}
-
-/** Those that are taken, with the number of the others. */
-async function settled(attempts: readonly Promise<Taken | undefined>[]) {
-  const all = await Promise.all(attempts);
-  const taken = all.filter((each) => each !== undefined);
+  const taken = (await Promise.all(attempts)).filter((each) => each !== undefined);
+  expect(taken.length).toBe(TAKEN_MAX);
   const outcomes = await Promise.all(taken.map(({ downloaded }) => downloaded));
-  return { outcomes, left: all.length - taken.length };
-}
-
-/** A thread whose first job takes long. */
-const SLOW_AT_FIRST = write(
-  "slow-worker.js",
-  `let isFirst = true;
-   exports.warmUp = () => {};
-   exports.create = async ({ files }) => {
-     if (isFirst) await new Promise((resolve) => setTimeout(resolve, 500));
-     isFirst = false;
-     return files.map(() => "created");
-   };`,
-);
-
-test("waits again for a thread that was slow", async () => {
-  await using small = createSmallFiles(false, SLOW_AT_FIRST, 200);
-  const { first, attempts } = await overfill(small, "slow");
-  // The first that was taken counts, too.
-  expect((await settled(attempts)).left).toBe(TAKEN_MAX + 1);
-  expect(await first.downloaded).toBeDefined();
-  const { attempts: later } = await overfill(small, "slow-no-more");
-  expect((await settled(later)).left).toBe(0);
-});
-
-test("contents that wait are left to the caller at the end", async () => {
-  const small = createSmallFiles(false, STALLED, 60_000);
-  const { attempts } = await overfill(small, "ended");
-  await small[Symbol.asyncDispose]();
-  const { outcomes, left } = await settled(attempts);
-  expect(outcomes.filter((each) => each !== undefined)).toEqual([]);
-  expect(left).toBe(TAKEN_MAX + 1);
+  expect(outcomes.filter((each) => each === undefined)).toEqual([]);
+  const long = { size: LARGE - 1, bytes: async () => new Uint8Array(LARGE - 1) };
+  const ofLong = Array.from({ length: 100 }, (_, at) =>
+    small.take(contentOf(at, long), destinationOf(`long-${at}`)),
+  );
+  const takenOfLong = (await Promise.all(ofLong)).filter((each) => each !== undefined);
+  expect(takenOfLong.length).toBe(65);
+  await Promise.all(takenOfLong.map(({ downloaded }) => downloaded));
 });
 
 /** A thread that runs until it has a file to create, which is done by then. */
@@ -243,13 +130,6 @@ test("a thread that dies leaves nothing, and everything to the caller", async ()
   }
   expect(readdirSync(folder.folder)).toEqual([]);
   expect(await small.take(contentOf(1), folder.destinationOf("1"))).toBeUndefined();
-});
-
-test("contents that wait for a thread that dies are left to the caller", async () => {
-  await using small = createSmallFiles(false, DYING, 60_000);
-  const { attempts } = await overfill(small, "dying-full");
-  const { outcomes } = await settled(attempts);
-  expect(outcomes.filter((each) => each !== undefined)).toEqual([]);
 });
 
 test("a thread that never reports takes nothing, and delays no end", async () => {
