@@ -94,6 +94,8 @@ requireServer("minio")("idk on MinIO", () => {
       }
       await bucket.remove();
     },
+    // On a busy machine, a response may take over half a second, and then the server is tested.
+    { timeout: 90_000, retry: 2 },
   );
 
   test("of the published scripts, it loads the parser of listings only to list", async () => {

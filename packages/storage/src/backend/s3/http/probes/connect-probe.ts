@@ -107,14 +107,9 @@ function tryToConnect(
     timer = unreferenced(() => finish("timeout"), ms - first);
     // Loaded here, because it takes several milliseconds and most servers respond before this.
     const { connect } = process.getBuiltinModule("node:net");
-    try {
-      // If the host has several addresses, any of them will do, as for `fetch`.
-      const anyAddress = { autoSelectFamily: true, autoSelectFamilyAttemptTimeout: 1000 };
-      socket = connect({ host, port, ...anyAddress });
-    } catch {
-      finish("failed");
-      return;
-    }
+    // If the host has several addresses, any of them will do, as for `fetch`.
+    const anyAddress = { autoSelectFamily: true, autoSelectFamilyAttemptTimeout: 1000 };
+    socket = connect({ host, port, ...anyAddress });
     socket.unref();
     socket.once("connect", () => finish("connected"));
     socket.on("error", () => finish("failed"));
